@@ -1,0 +1,1 @@
+//! stealbench: plan, measure, decide, record, report.
