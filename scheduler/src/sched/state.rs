@@ -255,7 +255,8 @@ impl Sched {
         let words = (plan.procs).div_ceil(64);
         let masks = || (0..words).map(|_| AtomicU64::new(0)).collect::<Box<[AtomicU64]>>();
         let sched = Sched {
-            is_go: plan.policy == Policy::go(),
+            // Whether sysmon preempts is asked of the value, never of `Rules`.
+            is_go: Policy { preempt: true, ..plan.policy.clone() } == Policy::go(),
             policy: plan.policy,
             procs: (0..n).map(P::new).collect(),
             order: StealOrder::new(n),
