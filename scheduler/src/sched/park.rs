@@ -95,9 +95,7 @@ pub(crate) fn enter() -> Option<&'static M> {
 
 #[cold]
 fn enter_slow(m: &'static M) -> Option<&'static M> {
-    let g = m.cur.load(Relaxed); // Ordering: own thread's store.
-    // SAFETY: the running goroutine is live.
-    if unsafe { (*g).unwind.load(Relaxed) } {
+    if is_ending(m) {
         if !panicking() {
             end_here();
         }
@@ -108,7 +106,14 @@ fn enter_slow(m: &'static M) -> Option<&'static M> {
     m.held().count.preempted.add(1);
     // SAFETY: we run on this goroutine's stack.
     unsafe { leave(m, Action::Preempted) };
-    current()
+    enter() // The runtime may have ended meanwhile.
+}
+
+/// Whether the goroutine that `m` runs is being ended with its runtime.
+pub(crate) fn is_ending(m: &M) -> bool {
+    let g = m.cur.load(Relaxed); // Ordering: own thread's store.
+    // SAFETY: the running goroutine is live. Ordering: set before it was resumed.
+    unsafe { (*g).unwind.load(Relaxed) }
 }
 
 /// Unwinds the goroutine: the runtime ends. Does not run the panic hook.

@@ -8,7 +8,7 @@
 //! # Not here
 //! When sysmon takes a P: `sysmon`.
 
-use crate::sched::park::{Action, enter, leave, set_current};
+use crate::sched::park::{Action, enter, is_ending, leave, set_current};
 use crate::sched::real::with_rules;
 use crate::sched::state::{M, P};
 use crate::sched::wake::handoffp;
@@ -23,7 +23,8 @@ use std::ptr;
 ///
 /// Inside `f` the caller counts as a plain thread: channels and locks block the thread, `go` is refused.
 pub fn syscall<T>(f: impl FnOnce() -> T) -> T {
-    let Some(m) = enter() else { return f() };
+    // A destructor at the end of the runtime: its one thread keeps its P.
+    let Some(m) = enter().filter(|m| !is_ending(m)) else { return f() };
     let p = m.held();
     m.old_p.set(p);
     begin(m);
@@ -36,7 +37,8 @@ pub fn syscall<T>(f: impl FnOnce() -> T) -> T {
 ///
 /// Inside `f` the caller counts as a plain thread, as in [`syscall`].
 pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
-    let Some(m) = enter() else { return f() };
+    // A destructor at the end of the runtime: its one thread keeps its P.
+    let Some(m) = enter().filter(|m| !is_ending(m)) else { return f() };
     let p = m.held();
     m.old_p.set(p);
     unwire(m, p);
