@@ -2,6 +2,7 @@
 //! once, at first use, so a process has one number for good: fine for one contender a process.
 //! Idioms: docs.rs/async-std, `task`, `channel`, `fs`. Discontinued in 2025; kept as a known point.
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use async_std::task;
 
@@ -32,6 +33,11 @@ impl AsyncStd {
         set_count(workers)?;
         STARTED.get_or_init(|| workers);
         task::block_on(task::spawn(async {}));
+        // A thread names itself once it runs, and the names are what is counted.
+        let limit = Instant::now() + Duration::from_secs(5);
+        while AsyncStd.declared() < workers && Instant::now() < limit {
+            std::thread::sleep(Duration::from_millis(1));
+        }
         Ok(AsyncStd)
     }
 }
