@@ -13,3 +13,481 @@
 //! reason after `unsupported` and `error` is the rest of the line. Counters carry the prefix `c.`;
 //! latency samples, where a workload has them, are `lat_ns=p50:..,p90:..,p99:..,p999:..,max:..`.
 //! Times are integer nanoseconds. Unknown keys are ignored by both sides.
+//!
+//! `ns` is the whole region, all iterations together; `answer`, `units` and `inlined` are those of
+//! one iteration (all iterations agree, or the reply is an error). A contender is right when `answer`
+//! and `units + inlined` are what `Workload::expected` says. `ns` is the workload's own clock
+//! (`Workload::clock`); `wall_ns` is always the monotonic clock and may be left out where it is `ns`.
+//! What a contender does not know it leaves out; it never says 0.
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::cell::Params;
+
+/// The version of this protocol.
+pub const PROTO: u64 = 1;
+
+/// What the harness asks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Who are you?
+    Hello,
+    /// Start the runtime and prepare a workload. Again, with something else, at any time.
+    Setup(Setup),
+    /// One untimed iteration, for its answer.
+    Check,
+    /// So many iterations in one timed region.
+    Run {
+        /// At least 1.
+        iters: u64,
+    },
+    /// Come to rest and say what resting costs.
+    Park,
+    /// End.
+    Quit,
+}
+
+/// What is to be run, and on what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setup {
+    /// Id of the workload.
+    pub workload: String,
+    /// How many workers; at least 1.
+    pub workers: usize,
+    /// Name of a policy, for runtimes that take one.
+    pub policy: Option<String>,
+    /// The workload's parameters; what is missing has its default.
+    pub params: Params,
+}
+
+impl Request {
+    /// The request as one line, without the line feed.
+    pub fn encode(&self) -> String {
+        match self {
+            Request::Hello => "hello".into(),
+            Request::Check => "check".into(),
+            Request::Park => "park".into(),
+            Request::Quit => "quit".into(),
+            Request::Run { iters } => format!("run iters={iters}"),
+            Request::Setup(setup) => {
+                let mut fields = Fields::default();
+                fields.set("workload", &setup.workload);
+                fields.set("workers", setup.workers);
+                fields.set("policy", setup.policy.as_deref().unwrap_or("-"));
+                setup.params.0.iter().for_each(|(k, v)| fields.set(k, v));
+                format!("setup{}", fields.encode())
+            }
+        }
+    }
+
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// One line of text that names what is wrong.
+    pub fn parse(line: &str) -> Result<Request, String> {
+        let line = line.trim_end_matches(['\r', '\n']);
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        let mut fields = Fields::parse(rest)?;
+        Ok(match verb {
+            "hello" => Request::Hello,
+            "check" => Request::Check,
+            "park" => Request::Park,
+            "quit" => Request::Quit,
+            "run" => match fields.number("iters")? {
+                0 => return Err("iters=0: want at least 1".into()),
+                iters => Request::Run { iters },
+            },
+            "setup" => Request::Setup(Setup {
+                workload: fields.take("workload")?,
+                workers: match fields.take("workers")?.parse() {
+                    Ok(n) if n > 0 => n,
+                    _ => return Err("workers: want a number from 1".into()),
+                },
+                policy: fields.0.remove("policy").filter(|p| p != "-"),
+                params: Params(fields.0),
+            }),
+            other => {
+                return Err(format!(
+                    "unknown request {other:?}: want hello, setup, check, run, park or quit"
+                ));
+            }
+        })
+    }
+}
+
+/// What the contender answers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// Done; what it was is in the fields.
+    Ok(Fields),
+    /// This runtime does not run this workload, and why. A table entry, no failure.
+    Unsupported(String),
+    /// It went wrong.
+    Error(String),
+}
+
+impl Reply {
+    /// The reply as one line, without the line feed. Line ends in a reason become spaces.
+    pub fn encode(&self) -> String {
+        let one_line = |text: &str| text.replace(|c: char| c.is_control(), " ");
+        match self {
+            Reply::Ok(fields) => format!("ok{}", fields.encode()),
+            Reply::Unsupported(reason) => format!("unsupported {}", one_line(reason)),
+            Reply::Error(reason) => format!("error {}", one_line(reason)),
+        }
+    }
+
+    /// Reads one line.
+    ///
+    /// # Errors
+    /// What is wrong with it, with the line itself, cut to 80 characters.
+    pub fn parse(line: &str) -> Result<Reply, String> {
+        let line = line.trim_end_matches(['\r', '\n']);
+        let (verb, rest) = line.split_once(' ').unwrap_or((line, ""));
+        match verb {
+            "ok" => Fields::parse(rest).map(Reply::Ok),
+            "unsupported" => Ok(Reply::Unsupported(rest.into())),
+            "error" => Ok(Reply::Error(rest.into())),
+            _ => {
+                let start: String = line.chars().take(80).collect();
+                Err(format!("not a reply: {start:?} (want ok, unsupported or error)"))
+            }
+        }
+    }
+}
+
+/// `key=value` pairs of one line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Fields(pub BTreeMap<String, String>);
+
+impl Fields {
+    /// Sets `key`.
+    pub fn set(&mut self, key: &str, value: impl ToString) {
+        self.0.insert(key.to_string(), value.to_string());
+    }
+    /// Sets `key` where there is a value.
+    pub fn set_some(&mut self, key: &str, value: Option<impl ToString>) {
+        if let Some(value) = value {
+            self.set(key, value);
+        }
+    }
+    /// The number under `key`, if it is there and is one.
+    pub fn get_number(&self, key: &str) -> Option<u64> {
+        self.0.get(key)?.parse().ok()
+    }
+    /// The number under `key`.
+    ///
+    /// # Errors
+    /// Names the key that is missing or no number.
+    pub fn number(&self, key: &str) -> Result<u64, String> {
+        let text = self.0.get(key).ok_or_else(|| format!("{key} is missing"))?;
+        text.parse().map_err(|_| format!("{key}={text}: want a whole number"))
+    }
+    fn take(&mut self, key: &str) -> Result<String, String> {
+        self.0.remove(key).ok_or_else(|| format!("{key} is missing"))
+    }
+    fn encode(&self) -> String {
+        let pair = |(k, v): (&String, &String)| format!(" {}={}", escape(k), escape(v));
+        self.0.iter().map(pair).collect()
+    }
+    fn parse(text: &str) -> Result<Fields, String> {
+        let pair = |word: &str| {
+            let (k, v) = word.split_once('=').ok_or_else(|| format!("{word:?}: want key=value"))?;
+            Ok((unescape(k)?, unescape(v)?))
+        };
+        text.split(' ')
+            .filter(|word| !word.is_empty())
+            .map(pair)
+            .collect::<Result<_, _>>()
+            .map(Fields)
+    }
+}
+
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c == ' ' || c == '=' || c == '%' || c.is_control() {
+            let mut bytes = [0; 4];
+            for byte in c.encode_utf8(&mut bytes).bytes() {
+                let _ = write!(out, "%{byte:02X}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+fn unescape(text: &str) -> Result<String, String> {
+    let bad = || format!("{text:?}: want % followed by two hexadecimal digits");
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, tail @ ..] = rest {
+        rest = tail;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let [hi, lo, tail @ ..] = rest else { return Err(bad()) };
+        let digit = |b: u8| (b as char).to_digit(16).ok_or_else(bad);
+        bytes.push((digit(*hi)? * 16 + digit(*lo)?) as u8);
+        rest = tail;
+    }
+    String::from_utf8(bytes).map_err(|_| format!("{text:?}: not UTF-8 once decoded"))
+}
+
+/// The reply to `hello`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Greeting {
+    /// Protocol version; must be [`PROTO`].
+    pub proto: u64,
+    /// Name of the runtime.
+    pub runtime: String,
+    /// Its version.
+    pub version: String,
+    /// The language of the worker program.
+    pub lang: String,
+    /// Process id.
+    pub pid: u64,
+}
+
+/// The reply to `setup`: what was read back, not what was asked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// Workers that were seen to run at once.
+    pub workers: usize,
+    /// Threads of the process, all of them.
+    pub threads: Option<usize>,
+    /// CPUs that the workers may run on.
+    pub cpus: Option<Vec<usize>>,
+}
+
+/// The reply to `check`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Checked {
+    /// The answer.
+    pub answer: u64,
+    /// Units created.
+    pub units: u64,
+    /// Units run in place.
+    pub inlined: u64,
+}
+
+/// The reply to `run`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Sample {
+    /// The region on the workload's own clock, all iterations together.
+    pub ns: u64,
+    /// The region on the monotonic clock.
+    pub wall_ns: u64,
+    /// Answer and units of one iteration.
+    pub checked: Checked,
+    /// CPU time of the process over the region.
+    pub cpu_ns: Option<u64>,
+    /// Voluntary switches over the region.
+    pub voluntary: Option<u64>,
+    /// Involuntary switches over the region.
+    pub involuntary: Option<u64>,
+    /// Peak resident memory of the process so far.
+    pub max_rss_kib: Option<u64>,
+    /// How long tasks waited, where the workload knows.
+    pub latency: Option<Latency>,
+    /// The runtime's and the workload's own counters, over the region, without their prefix.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// Percentiles of the waits in one region, nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Latency {
+    /// Half waited at most this long.
+    pub p50: u64,
+    /// 90 %.
+    pub p90: u64,
+    /// 99 %.
+    pub p99: u64,
+    /// 99.9 %.
+    pub p999: u64,
+    /// The longest wait.
+    pub max: u64,
+}
+
+/// The reply to `park`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// CPU time of the process over the window.
+    pub cpu_ns: Option<u64>,
+    /// Length of the window.
+    pub window_ns: Option<u64>,
+    /// Threads that were still running or runnable at its end.
+    pub busy: Option<usize>,
+}
+
+impl Greeting {
+    /// For the line.
+    pub fn to_fields(&self) -> Fields {
+        let mut fields = Fields::default();
+        fields.set("proto", self.proto);
+        fields.set("runtime", &self.runtime);
+        fields.set("version", &self.version);
+        fields.set("lang", &self.lang);
+        fields.set("pid", self.pid);
+        fields
+    }
+    /// From the line.
+    ///
+    /// # Errors
+    /// Names the key that is missing or bad.
+    pub fn from_fields(mut fields: Fields) -> Result<Greeting, String> {
+        Ok(Greeting {
+            proto: fields.number("proto")?,
+            runtime: fields.take("runtime")?,
+            version: fields.take("version")?,
+            lang: fields.take("lang")?,
+            pid: fields.number("pid")?,
+        })
+    }
+}
+
+impl Facts {
+    /// For the line.
+    pub fn to_fields(&self) -> Fields {
+        let mut fields = Fields::default();
+        fields.set("workers", self.workers);
+        fields.set_some("threads", self.threads);
+        let list =
+            |cpus: &Vec<usize>| cpus.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
+        fields.set_some("cpus", self.cpus.as_ref().map(list));
+        fields
+    }
+    /// From the line.
+    ///
+    /// # Errors
+    /// Names the key that is missing or bad.
+    pub fn from_fields(fields: &Fields) -> Result<Facts, String> {
+        let numbers = |text: &String| {
+            let parsed = text.split(',').map(str::parse).collect::<Result<_, _>>();
+            parsed.map_err(|_| format!("cpus={text}: want numbers joined by commas"))
+        };
+        Ok(Facts {
+            workers: fields.number("workers")? as usize,
+            threads: fields.get_number("threads").map(|n| n as usize),
+            cpus: fields.0.get("cpus").map(numbers).transpose()?,
+        })
+    }
+}
+
+impl Checked {
+    /// For the line.
+    pub fn to_fields(&self) -> Fields {
+        let mut fields = Fields::default();
+        fields.set("answer", self.answer);
+        fields.set("units", self.units);
+        fields.set("inlined", self.inlined);
+        fields
+    }
+    /// From the line.
+    ///
+    /// # Errors
+    /// Names the key that is missing or bad.
+    pub fn from_fields(fields: &Fields) -> Result<Checked, String> {
+        let number = |key| fields.number(key);
+        Ok(Checked {
+            answer: number("answer")?,
+            units: number("units")?,
+            inlined: fields.get_number("inlined").unwrap_or(0),
+        })
+    }
+    /// Whether this is what `Workload::expected` says.
+    pub fn is_right(&self, expected: (u64, u64)) -> bool {
+        (self.answer, self.units + self.inlined) == expected
+    }
+}
+
+impl Sample {
+    /// For the line.
+    pub fn to_fields(&self) -> Fields {
+        let mut fields = self.checked.to_fields();
+        fields.set("ns", self.ns);
+        fields.set("wall_ns", self.wall_ns);
+        fields.set_some("cpu_ns", self.cpu_ns);
+        fields.set_some("voluntary", self.voluntary);
+        fields.set_some("involuntary", self.involuntary);
+        fields.set_some("max_rss_kib", self.max_rss_kib);
+        fields.set_some("lat_ns", self.latency.map(|l| l.encode()));
+        self.counters.iter().for_each(|(name, n)| fields.set(&format!("c.{name}"), n));
+        fields
+    }
+    /// From the line.
+    ///
+    /// # Errors
+    /// Names the key that is missing or bad.
+    pub fn from_fields(fields: &Fields) -> Result<Sample, String> {
+        let ns = fields.number("ns")?;
+        let counter =
+            |(k, v): (&String, &String)| Some((k.strip_prefix("c.")?.to_string(), v.parse().ok()?));
+        Ok(Sample {
+            ns,
+            wall_ns: fields.get_number("wall_ns").unwrap_or(ns),
+            checked: Checked::from_fields(fields)?,
+            cpu_ns: fields.get_number("cpu_ns"),
+            voluntary: fields.get_number("voluntary"),
+            involuntary: fields.get_number("involuntary"),
+            max_rss_kib: fields.get_number("max_rss_kib"),
+            latency: fields.0.get("lat_ns").map(|text| Latency::parse(text)).transpose()?,
+            counters: fields.0.iter().filter_map(counter).collect(),
+        })
+    }
+}
+
+impl Latency {
+    /// The percentiles of `waits`, by nearest rank. `None` if there are none. Sorts: O(n log n).
+    pub fn of(waits: &mut [u64]) -> Option<Latency> {
+        waits.sort_unstable();
+        let max = *waits.last()?;
+        let rank = |per_mille: usize| waits[(waits.len() * per_mille).div_ceil(1000).max(1) - 1];
+        Some(Latency { p50: rank(500), p90: rank(900), p99: rank(990), p999: rank(999), max })
+    }
+    fn encode(&self) -> String {
+        let Latency { p50, p90, p99, p999, max } = self;
+        format!("p50:{p50},p90:{p90},p99:{p99},p999:{p999},max:{max}")
+    }
+    fn parse(text: &str) -> Result<Latency, String> {
+        let parts: BTreeMap<&str, u64> = text
+            .split(',')
+            .filter_map(|part| part.split_once(':'))
+            .filter_map(|(k, v)| Some((k, v.parse().ok()?)))
+            .collect();
+        let get =
+            |k: &str| parts.get(k).copied().ok_or_else(|| format!("lat_ns={text}: want {k}:"));
+        Ok(Latency {
+            p50: get("p50")?,
+            p90: get("p90")?,
+            p99: get("p99")?,
+            p999: get("p999")?,
+            max: get("max")?,
+        })
+    }
+}
+
+impl Idle {
+    /// For the line.
+    pub fn to_fields(&self) -> Fields {
+        let mut fields = Fields::default();
+        fields.set_some("cpu_ns", self.cpu_ns);
+        fields.set_some("window_ns", self.window_ns);
+        fields.set_some("busy", self.busy);
+        fields
+    }
+    /// From the line.
+    pub fn from_fields(fields: &Fields) -> Idle {
+        Idle {
+            cpu_ns: fields.get_number("cpu_ns"),
+            window_ns: fields.get_number("window_ns"),
+            busy: fields.get_number("busy").map(|n| n as usize),
+        }
+    }
+}
+
+#[cfg(test)]
+#[path = "protocol_tests.rs"]
+mod tests;

@@ -24,7 +24,7 @@ pub fn choose_iters(trial_ns: &[u64], effort: &Effort) -> u64 {
 
 /// Wall time of `epochs` epochs of `cell`, in seconds. `trial_ns`: price of one iteration for each
 /// arm, if known.
-pub fn cell_seconds(cell: &Cell, effort: &Effort, trial_ns: Option<&[u64]>) -> f64 {
+fn cell_seconds(cell: &Cell, effort: &Effort, trial_ns: Option<&[u64]>) -> f64 {
     let warm = effort.warm_window.max(effort.warm_samples / 2) as f64;
     let slots = warm + 4.0 * f64::from(effort.blocks);
     let sample = match trial_ns {

@@ -54,7 +54,7 @@ pub fn footer(report: &Report, dir: &Path) -> String {
 
 fn group_table(report: &Report, group: &Group<'_>, width: Option<u16>, colour: bool) -> Table {
     let mut table = Table::new();
-    table.load_preset(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
     if let Some(width) = width {
         table.set_width(width);
     }

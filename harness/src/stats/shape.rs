@@ -36,7 +36,7 @@ pub enum Shape {
 }
 
 /// Below this many samples there is no description.
-pub const LEAST: usize = 5;
+const LEAST: usize = 5;
 /// Two modes closer than this factor are one.
 const APART: f64 = 1.5;
 /// A mode has more than this share.
