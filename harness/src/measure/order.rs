@@ -111,7 +111,6 @@ mod tests {
     #[test]
     fn the_orders_of_a_known_seed_stay_what_they_were() {
         let got = Orders::new(1).shuffle(&[0, 1, 2, 3, 4, 5, 6, 7], Purpose::Start, [0, 0, 0]);
-        assert_eq!(got, PINNED);
+        assert_eq!(got, [6, 2, 5, 7, 3, 1, 0, 4]);
     }
-    const PINNED: [i32; 8] = [0; 8];
 }
