@@ -24,6 +24,7 @@ pub mod input;
 pub mod kernel;
 mod latch;
 pub mod model;
+pub mod policy;
 pub mod protocol;
 pub mod registry;
 mod runtimes;

@@ -196,5 +196,4 @@ fn checked(region: &Region) -> Checked {
 }
 
 #[cfg(test)]
-#[path = "session_tests.rs"]
 mod tests;

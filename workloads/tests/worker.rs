@@ -228,8 +228,7 @@ fn fault_garbage_is_no_reply() {
     assert!(Reply::parse(&line).unwrap_err().contains("not a reply"));
 }
 
-/// The worker is there, has the request, and says nothing: what a hang looks like from outside. The
-/// wait is bounded by what comes first: a reply, which fails, or the worker's last thread at rest.
+/// The worker lives and says nothing: what a hang looks like from outside.
 #[test]
 fn fault_hang_never_answers() {
     let mut worker = faulty("serial", "hang");
