@@ -6,7 +6,7 @@ use super::Fields;
 /// The reply to `hello`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Greeting {
-    /// Protocol version; must be [`PROTO`].
+    /// Protocol version; must be [`super::PROTO`].
     pub proto: u64,
     /// Name of the runtime.
     pub runtime: String,
