@@ -189,7 +189,8 @@ fn repeat(f: &dyn Fn() -> Outcome, iters: u64) -> Region {
     open.close()
 }
 
-fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
+/// `f`'s value, or what its panic said, in one line.
+pub(crate) fn caught<T>(f: impl FnOnce() -> T) -> Result<T, String> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|payload| panic_text(&*payload))
 }
 

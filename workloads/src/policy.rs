@@ -1,16 +1,24 @@
-//! The policies of runtimes that take one, as data for the harness: names, checked.
+//! Names of scheduling policies, for those runtimes of the registry that take one.
 
-/// The policy that is used where none is named: Go 1.26, rule for rule.
+/// The name of the policy that a runtime has where none is named.
 pub const DEFAULT: &str = "go1.26";
 
-/// Names that can be listed, each with one line about it. A name may go on with switches, joined by
-/// commas: see [`check`].
-pub const KNOWN: [(&str, &str); 1] = [(DEFAULT, "Go 1.26, rule for rule")];
-
-/// The full name of the policy called `text`.
+/// The full name of the policy that `text` names, as results show it.
 ///
 /// # Errors
-/// What is wrong with the name and what is wanted.
+/// One line that names what is unknown and what there is.
 pub fn check(text: &str) -> Result<String, String> {
     gosteal::Policy::parse(text).map(|policy| policy.name())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn policy_default_is_what_the_runtime_has_by_default() {
+        assert_eq!(gosteal::Policy::go().name(), DEFAULT);
+        assert_eq!(check(DEFAULT).as_deref(), Ok(DEFAULT));
+        assert!(check("no-such-rule").unwrap_err().contains("no-such-rule"));
+    }
 }

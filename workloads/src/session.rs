@@ -76,8 +76,9 @@ impl Session {
         }
         let workers = self.info.fixed_workers.unwrap_or(setup.workers);
         self.start(workers, setup.policy.as_deref()).map_err(Refusal::Error)?;
-        let body = workload
-            .body(self.info.name, &params, workers)
+        // An input may need what this machine does not give, such as a folder for temporary files.
+        let body = drive::caught(|| workload.body(self.info.name, &params, workers))
+            .map_err(Refusal::Error)?
             .ok_or_else(|| Refusal::Unsupported("no adapter".into()))?;
         self.ready = Some((workload, Arc::new(body)));
         self.facts().map_err(Refusal::Error)
@@ -92,7 +93,7 @@ impl Session {
             return Ok(());
         }
         self.started = None; // Stops the old one before the new one starts.
-        let running = runtimes::start(self.info.name, workers, policy)?;
+        let running = drive::caught(|| runtimes::start(self.info.name, workers, policy))??;
         let seen = runtimes::rendezvous(&*running, workers, RENDEZVOUS_LIMIT)
             .map_err(|e| format!("{}: {e}", self.info.name))?;
         let policy = policy.map(str::to_string);
@@ -196,5 +197,4 @@ fn checked(region: &Region) -> Checked {
 }
 
 #[cfg(test)]
-#[path = "session_tests.rs"]
 mod tests;

@@ -22,10 +22,13 @@ struct Worker {
 
 impl Worker {
     fn start(runtime: &str, fault: &str) -> Worker {
+        Worker::spawn(runtime, &[("STEALBENCH_FAULT", fault)])
+    }
+    fn spawn(runtime: &str, variables: &[(&str, &str)]) -> Worker {
         let mut child = Command::new(env!("CARGO_BIN_EXE_stealbench-worker"))
             .args(["worker", "--runtime", runtime])
-            .env("STEALBENCH_FAULT", fault)
             .env_remove("ASYNC_STD_THREAD_COUNT")
+            .envs(variables.iter().copied())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -199,6 +202,17 @@ fn worker_gosteal_refuses_an_unknown_policy() {
     assert!(reason.contains("no-such-rule"), "{reason}");
 }
 
+/// An input that cannot be made is an error that names what is missing, and the worker goes on.
+#[test]
+fn worker_names_a_missing_folder_for_temporary_files() {
+    let mut worker = Worker::spawn("serial", &[("TMPDIR", "/no/such/folder")]);
+    let Reply::Error(reason) = worker.setup("W23", 1, &Params::default()) else {
+        panic!("an error")
+    };
+    assert!(reason.contains("/no/such/folder"), "{reason}");
+    assert!(matches!(worker.setup("W07", 1, &Params::default()), Reply::Ok(_)));
+}
+
 fn faulty(runtime: &str, fault: &str) -> Worker {
     let mut worker = Worker::start(runtime, fault);
     let fib = Params::of(&[("n", "10")]);
@@ -228,8 +242,7 @@ fn fault_garbage_is_no_reply() {
     assert!(Reply::parse(&line).unwrap_err().contains("not a reply"));
 }
 
-/// The worker is there, has the request, and says nothing: what a hang looks like from outside. The
-/// wait is bounded by what comes first: a reply, which fails, or the worker's last thread at rest.
+/// The worker lives and says nothing: what a hang looks like from outside.
 #[test]
 fn fault_hang_never_answers() {
     let mut worker = faulty("serial", "hang");

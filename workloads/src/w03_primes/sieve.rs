@@ -18,9 +18,12 @@ pub(super) struct Costs {
     pub(super) steps: Vec<u64>,
 }
 
+/// By M and number of chunks.
+type Cache = HashMap<(u64, u64), Arc<Costs>>;
+
 /// The costs of `input`: O(m log log m) the first time, then from a cache.
 pub(super) fn costs(input: Input) -> Arc<Costs> {
-    static CACHE: Mutex<Option<HashMap<(u64, u64), Arc<Costs>>>> = Mutex::new(None);
+    static CACHE: Mutex<Option<Cache>> = Mutex::new(None);
     let mut cache = CACHE.lock().unwrap_or_else(PoisonError::into_inner);
     let known = cache.get_or_insert_default().entry((input.m, input.chunks));
     Arc::clone(known.or_insert_with(|| Arc::new(count(input))))

@@ -71,9 +71,13 @@ impl Workload for Fib {
     fn variants(&self, size: Size) -> Vec<Params> {
         let set = |n: &str, c: &str, lane: &str| Params::of(&[("n", n), ("c", c), ("lane", lane)]);
         match size {
-            Size::Smoke => {
-                vec![set("25", "1", "join"), set("25", "1", "goroutine"), set("30", "20", "join")]
-            }
+            Size::Smoke => vec![
+                set("20", "1", "join"),
+                set("20", "1", "goroutine"),
+                set("30", "20", "join"),
+                set("25", "1", "join"),
+                set("25", "1", "goroutine"),
+            ],
             Size::Std => {
                 vec![set("30", "1", "join"), set("30", "1", "goroutine"), set("35", "20", "join")]
             }

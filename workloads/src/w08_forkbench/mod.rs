@@ -48,14 +48,14 @@ impl Workload for Forkbench {
     }
     fn variants(&self, size: Size) -> Vec<Params> {
         let pairs: &[&str] = match size {
-            Size::Smoke => &["100000", "1000", "3000", "10000", "30000"],
+            Size::Smoke => &["10000", "1000", "3000", "30000", "100000"],
             Size::Std => &["1000000", "1000", "10000", "100000"],
             Size::Large => &["10000000", "1000", "10000", "100000", "1000000"],
         };
         each("pairs", pairs, &[])
     }
     fn check(&self, given: &Params) -> Result<Params, String> {
-        fill(given, &[Field("pairs", "100000", Want::Number(1, 1_000_000_000))])
+        fill(given, &[Field("pairs", "10000", Want::Number(1, 1_000_000_000))])
     }
     fn expected(&self, p: &Params, _workers: usize) -> (u64, u64) {
         (p.num("pairs"), p.num("pairs"))

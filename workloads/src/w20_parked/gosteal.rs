@@ -10,7 +10,7 @@ pub(super) fn run(input: Input) -> Outcome {
     let (close, event) = gosteal::chan::<()>(0);
     let (waiting, ended) = (WaitGroup::new(), WaitGroup::new());
     let woken = Arc::new(AtomicU64::new(0));
-    waiting.add(input.tasks as i64);
+    waiting.add(input.tasks.try_into().expect("`check` allows fewer"));
     for _ in 0..input.tasks {
         let (event, waiting, woken) = (event.clone(), waiting.clone(), Arc::clone(&woken));
         ended.go(move || {
