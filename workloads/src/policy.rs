@@ -3,6 +3,9 @@
 /// The name of the policy that a runtime has where none is named.
 pub const DEFAULT: &str = "go1.26";
 
+/// Policies that can be listed, each with one line about it; [`check`] knows their switches.
+pub const KNOWN: [(&str, &str); 1] = [(DEFAULT, "Go 1.26, rule for rule")];
+
 /// The full name of the policy that `text` names, as results show it.
 ///
 /// # Errors
