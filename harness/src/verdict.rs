@@ -57,6 +57,15 @@ impl Verdict {
             Verdict::NotMeasurable => "not measurable",
         }
     }
+
+    /// In one short word, where there is a legend.
+    pub fn short(self) -> &'static str {
+        match self {
+            Verdict::CannotTell => "open",
+            Verdict::NotMeasurable => "noisy",
+            other => other.word(),
+        }
+    }
 }
 
 /// What one contender showed in one cell.

@@ -149,11 +149,15 @@ impl Config {
         let mut out = vec!["stealbench".to_string(), "run".to_string()];
         out.extend(self.filters.iter().cloned());
         let workers: Vec<String> = self.workers.iter().map(usize::to_string).collect();
+        // What is the default needs no words, unless it is all there is to tell.
+        let unless = |all: bool, list: String| if all { String::new() } else { list };
+        let every = workloads().len() == self.workloads.len();
+        let all = runtimes().iter().map(|r| r.name).eq(self.runtimes.iter());
         let lists = [
             ("--mode", word(&self.mode)),
             ("--size", word(&self.size)),
-            ("--workload", self.workloads.join(",")),
-            ("--runtime", self.runtimes.join(",")),
+            ("--workload", unless(every, self.workloads.join(","))),
+            ("--runtime", unless(all, self.runtimes.join(","))),
             ("--policy", self.policies.join(",")),
             ("--workers", workers.join(",")),
             ("--reference", self.reference.clone()),

@@ -21,7 +21,8 @@ pub fn table(report: &Report, width: Option<u16>, colour: bool) -> String {
     let _ = writeln!(out, "{}", words::null_arm(report));
     let _ = writeln!(
         out,
-        "Figures are times divided by {}'s, with {} intervals: below 1 is faster than it.",
+        "Figures are times divided by {}'s, with {} intervals: below 1 is faster than it.\n\
+         open: the interval does not decide; noisy: this machine was too disturbed to tell.",
         report.reference().id,
         percent(report.plan.confidence),
     );
@@ -87,7 +88,7 @@ fn figure(report: &Report, row: Option<&Row>) -> TableCell {
     let cell = if row.arm == report.plan.reference && row.fault.is_none() {
         TableCell::new(words::unit_time(row)).add_attribute(Attribute::Bold)
     } else if let Some(ratio) = &row.ratio {
-        let word = words::verdict_text(row);
+        let word = row.verdict.as_ref().map_or("", |v| v.0.short());
         let text = format!("{} {word}", ratio_interval(&ratio.interval));
         match row.verdict {
             Some((Verdict::Faster, _)) => TableCell::new(text).fg(Color::Blue),

@@ -90,13 +90,6 @@ fn draw(canvas: &mut Canvas, report: &Report, row: &Row, axis: &LogAxis, y: f64)
     } else {
         canvas.circle(&format!("dot {class}"), (x, y), 4.2);
     }
-    let word = match verdict {
-        Some(Verdict::Faster) => "faster",
-        Some(Verdict::Slower) => "slower",
-        Some(Verdict::Same) => "same",
-        Some(Verdict::CannotTell) => "open",
-        Some(Verdict::NotMeasurable) => "noisy",
-        None => "",
-    };
+    let word = verdict.map_or("", Verdict::short);
     canvas.text(&format!("word {class}"), (RIGHT + 8.0, y + 4.0), &format!("{} {word}", ratio(i.estimate)));
 }
