@@ -5,7 +5,8 @@
 //! `STEALBENCH_FAULT`, read here and nowhere else, spoils this worker on purpose:
 //! `answer` (every answer is one too high), `die` (the process ends with status 3 in the middle of
 //! `run`), `hang` (`run` never answers), `garbage` (the reply to `run` is no reply), `panic` (the
-//! workload panics inside the runtime, in `check` and in `run`).
+//! workload panics inside the runtime, in `check` and in `run`). `KIND@RUNTIME` spoils only the worker
+//! of that runtime; `KIND#N` and `KIND@RUNTIME#N` only from its `N`th `run` on (`panic`: always).
 //!
 //! # Not here
 //! Nothing but replies is written to the output: it belongs to the protocol.
@@ -28,20 +29,30 @@ enum Fault {
 }
 
 impl Fault {
-    fn from_env() -> io::Result<Fault> {
-        Ok(match std::env::var(FAULT_VARIABLE).as_deref() {
-            Err(_) | Ok("") => Fault::None,
-            Ok("answer") => Fault::Answer,
-            Ok("die") => Fault::Die,
-            Ok("hang") => Fault::Hang,
-            Ok("garbage") => Fault::Garbage,
-            Ok("panic") => Fault::Panic,
-            Ok(other) => {
-                let message =
-                    format!("{FAULT_VARIABLE}={other}: want answer, die, hang, garbage or panic");
-                return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
-            }
-        })
+    /// The fault of the worker for `runtime`, and the number of the `run` from which it shows.
+    fn from_env(runtime: &str) -> io::Result<(Fault, u64)> {
+        let text = std::env::var(FAULT_VARIABLE).unwrap_or_default();
+        Fault::parse(&text, runtime)
+            .ok_or_else(|| {
+                let want = "answer, die, hang, garbage or panic, then @RUNTIME, #N or both";
+                format!("{FAULT_VARIABLE}={text}: want {want}")
+            })
+            .map_err(|message| io::Error::new(io::ErrorKind::InvalidInput, message))
+    }
+
+    fn parse(text: &str, runtime: &str) -> Option<(Fault, u64)> {
+        let (text, from) = text.split_once('#').unwrap_or((text, "0"));
+        let (kind, whom) = text.split_once('@').unwrap_or((text, runtime));
+        let kind = match kind {
+            "" => Fault::None,
+            "answer" => Fault::Answer,
+            "die" => Fault::Die,
+            "hang" => Fault::Hang,
+            "garbage" => Fault::Garbage,
+            "panic" => Fault::Panic,
+            _ => return None,
+        };
+        Some((if whom == runtime { kind } else { Fault::None }, from.parse().ok()?))
     }
 }
 
@@ -51,7 +62,8 @@ impl Fault {
 /// Of reading and writing the two streams, an unknown `runtime`, an unknown value of the fault knob;
 /// a fault of a workload is an `error` line and the worker goes on.
 pub fn serve(runtime: &str, input: impl BufRead, mut output: impl Write) -> io::Result<()> {
-    let fault = Fault::from_env()?;
+    let (knob, from) = Fault::from_env(runtime)?;
+    let mut runs = 0;
     let invalid = |message| io::Error::new(io::ErrorKind::InvalidInput, message);
     let mut session = Session::new(runtime).map_err(invalid)?;
     for line in input.lines() {
@@ -60,6 +72,8 @@ pub fn serve(runtime: &str, input: impl BufRead, mut output: impl Write) -> io::
             continue;
         }
         let request = Request::parse(&line);
+        runs += u64::from(matches!(request, Ok(Request::Run { .. })));
+        let fault = if runs >= from || knob == Fault::Panic { knob } else { Fault::None };
         let quit = request == Ok(Request::Quit);
         let reply = match request {
             Ok(request) => answer(&mut session, &request, fault),

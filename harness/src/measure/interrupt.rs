@@ -28,6 +28,9 @@ impl Interrupts {
 
     fn count(&self) -> usize {
         let new = self.signals.borrow_mut().pending().count();
+        if new > 0 && self.seen.get() == 0 {
+            anstream::eprintln!("stealbench: ending after this epoch; once more to stop now");
+        }
         self.seen.set(self.seen.get() + new);
         self.seen.get()
     }

@@ -193,9 +193,8 @@ impl<'a> Session<'a> {
             self.journal.append(&Record::Epoch(Box::new(epoch.clone())))?;
             self.journal.sync()?;
             let failed = epoch.fault.is_some();
-            if let Some(why) = &epoch.drop {
-                self.progress.detail(&format!("{}: epoch {number} void: {why}", self.key(cell)));
-            }
+            let how = epoch.drop.as_ref().map_or("done".to_string(), |why| format!("void: {why}"));
+            self.progress.detail(&format!("{}: epoch {number} {how}", self.key(cell)));
             self.epochs.push(epoch);
             if !failed {
                 break;

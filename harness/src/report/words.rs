@@ -137,8 +137,17 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
     if report.builds.iter().any(|b| debug(&b)) {
         out.push("The contenders were built without optimisation: these times mean nothing.".into());
     }
+    let mut failed: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
     for (arm, cell, what) in report.failures() {
-        out.push(format!("{arm} failed in {cell}: {what}. No time of it is shown there."));
+        failed.entry(arm).or_default().push((cell, what));
+    }
+    for (arm, cells) in failed {
+        let (cell, what) = &cells[0];
+        let more = match cells.len() {
+            1 => String::new(),
+            n => format!(" (and in {} more cells)", n - 1),
+        };
+        out.push(format!("{arm} failed in {cell}{more}: {what}. No time of it is shown there."));
     }
     let unmeasurable = report.results.iter().filter(|r| !r.measurable).count();
     if unmeasurable > 0 {

@@ -143,9 +143,10 @@ impl LogAxis {
         tries.iter().find(fits).cloned().unwrap_or_else(|| vec![self.lo, self.hi])
     }
 
-    /// Whether labels at `ticks` do not run into each other.
+    /// Whether labels at `ticks` do not run into each other: they are wider than high.
     fn even(&self, ticks: &[f64]) -> bool {
-        ticks.windows(2).all(|w| self.at(w[1]) - self.at(w[0]) > 26.0)
+        let room = if self.to > self.from { 28.0 } else { 16.0 };
+        ticks.windows(2).all(|w| (self.at(w[1]) - self.at(w[0])).abs() > room)
     }
 }
 
