@@ -1,0 +1,28 @@
+//! Who runs what next: the scheduling loop, waking, parking, system calls, timers, sysmon, and the
+//! runtime that owns them.
+//!
+//! Files, by the question they answer: `world` what the algorithm may sense and do; `find` which goroutine
+//! runs next; `wake` who must be woken; `state` what exists; `real` the world of real threads; `worker` the
+//! loop of a thread; `park` how a goroutine stops and starts; `syscall` what happens around blocking calls;
+//! `timers` and `poll` how time passes; `sysmon` who watches; `deadlock` when nobody can run; `runtime` and
+//! `shutdown` how it begins and ends.
+
+pub(crate) mod deadlock;
+pub(crate) mod find;
+#[cfg(all(test, not(sched_loom)))]
+mod find_tests;
+pub(crate) mod hook;
+pub(crate) mod metrics;
+pub(crate) mod park;
+pub(crate) mod poll;
+pub(crate) mod real;
+pub(crate) mod runtime;
+pub(crate) mod shutdown;
+pub(crate) mod spawn;
+pub(crate) mod state;
+pub(crate) mod syscall;
+pub(crate) mod sysmon;
+pub(crate) mod timers;
+pub(crate) mod wake;
+pub(crate) mod worker;
+pub(crate) mod world;

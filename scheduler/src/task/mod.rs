@@ -1,0 +1,213 @@
+//! A goroutine: status word, closure, coroutine, and what the scheduler remembers of it.
+//! Spec: G-1 to G-7. Go: `g` in runtime2.go.
+//!
+//! # Invariants
+//! - I1 A `G` is never freed or moved while its runtime lives (G-7): it lies at the top of its own stack.
+//! - I2 Its link is used only by the holder of the list that it is on (G-4).
+//! - I3 Cells without a lock are touched by the thread that runs the goroutine, or, while it does not
+//!   run, by whoever holds it (a queue's consumer, its waker): ownership passes with the queue's edges.
+//! # Not here
+//! Queues and transitions: `sched`.
+
+pub(crate) mod call;
+
+use crate::coro::{Coro, Exit};
+use crate::runq::Linked;
+use crate::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
+use call::Call;
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
+
+/// Numeric codes of [`G::status`]. Spec: G-1.
+pub(crate) mod status {
+    /// Allocated, unset.
+    pub(crate) const IDLE: u32 = 0;
+    /// On exactly one queue.
+    pub(crate) const RUNNABLE: u32 = 1;
+    /// On a thread.
+    pub(crate) const RUNNING: u32 = 2;
+    /// In a declared system call.
+    pub(crate) const SYSCALL: u32 = 3;
+    /// Parked.
+    pub(crate) const WAITING: u32 = 4;
+    /// Free or exiting.
+    pub(crate) const DEAD: u32 = 6;
+    /// Lock bit: while set, nobody else may change the base state. Spec: SC-3.
+    pub(crate) const SCAN: u32 = 0x1000;
+}
+
+/// Why a goroutine waits: the strings of Go's dumps. Spec: DEAD-7.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+#[allow(missing_docs, reason = "the names are the strings")]
+pub(crate) enum WaitReason {
+    None,
+    ChanReceive,
+    ChanSend,
+    ChanReceiveNil,
+    ChanSendNil,
+    Select,
+    SelectNoCases,
+    Sleep,
+    Mutex,
+    RwRead,
+    RwWrite,
+    WaitGroup,
+    Semacquire,
+    Join,
+}
+
+const REASONS: [(WaitReason, &str); 14] = [
+    (WaitReason::None, ""),
+    (WaitReason::ChanReceive, "chan receive"),
+    (WaitReason::ChanSend, "chan send"),
+    (WaitReason::ChanReceiveNil, "chan receive (nil chan)"),
+    (WaitReason::ChanSendNil, "chan send (nil chan)"),
+    (WaitReason::Select, "select"),
+    (WaitReason::SelectNoCases, "select (no cases)"),
+    (WaitReason::Sleep, "sleep"),
+    (WaitReason::Mutex, "sync.Mutex.Lock"),
+    (WaitReason::RwRead, "sync.RWMutex.RLock"),
+    (WaitReason::RwWrite, "sync.RWMutex.Lock"),
+    (WaitReason::WaitGroup, "sync.WaitGroup.Wait"),
+    (WaitReason::Semacquire, "semacquire"),
+    (WaitReason::Join, "join"),
+];
+
+impl WaitReason {
+    /// Go's text for the code kept in [`G::wait_reason`].
+    pub(crate) fn text(code: u32) -> &'static str {
+        REASONS.iter().find(|(r, _)| *r as u32 == code).map_or("", |(_, text)| text)
+    }
+}
+
+/// A goroutine, or the stand-in of a plain thread that waits on a channel.
+#[repr(C, align(64))]
+pub(crate) struct G {
+    pub(crate) status: AtomicU32,
+    pub(crate) wait_reason: AtomicU32,
+    /// Which wait record completed (`param`): written by the waker, read after the park.
+    pub(crate) token: Cell<*mut ()>,
+    link: UnsafeCell<*mut G>,
+    exit: Cell<*const Exit>,
+    coro: UnsafeCell<Option<Coro>>,
+    /// The M it runs on (`sched::M`), for the retake handshake and dumps.
+    pub(crate) m: AtomicPtr<()>,
+    /// The M it is locked to, or null. Spec: LOCK-1.
+    pub(crate) locked_m: Cell<*mut ()>,
+    /// Claimed by the first waker of a select. Spec: SEL-6.
+    pub(crate) select_done: AtomicU32,
+    /// The runtime ends: a wait that returns must unwind, not go on.
+    pub(crate) unwind: AtomicBool,
+    /// The current wait may be cut short by the end of the runtime.
+    pub(crate) interruptible: Cell<bool>,
+    /// Not a goroutine: a plain thread's stand-in; ready means unpark.
+    pub(crate) outsider: bool,
+    pub(crate) id: AtomicU64,
+    /// The scheduler it belongs to (`sched::Sched`).
+    pub(crate) sched: Cell<*const ()>,
+    /// Forks that thieves may take (`prim::join`), lazily made.
+    pub(crate) jobs: AtomicPtr<()>,
+    pub(crate) call: UnsafeCell<Call>,
+}
+
+const _: () = assert!(size_of::<G>() <= crate::coro::stack::HEADER_BYTES);
+
+// SAFETY: cells follow I3; the rest is atomic.
+unsafe impl Send for G {}
+// SAFETY: as above.
+unsafe impl Sync for G {}
+
+impl G {
+    /// In state IDLE, without a coroutine.
+    pub(crate) fn new(outsider: bool, sched: *const ()) -> G {
+        G {
+            status: AtomicU32::new(status::IDLE),
+            wait_reason: AtomicU32::new(0),
+            token: Cell::new(ptr::null_mut()),
+            link: UnsafeCell::new(ptr::null_mut()),
+            exit: Cell::new(ptr::null()),
+            coro: UnsafeCell::new(None),
+            m: AtomicPtr::new(ptr::null_mut()),
+            locked_m: Cell::new(ptr::null_mut()),
+            select_done: AtomicU32::new(0),
+            unwind: AtomicBool::new(false),
+            interruptible: Cell::new(false),
+            outsider,
+            id: AtomicU64::new(0),
+            sched: Cell::new(sched),
+            jobs: AtomicPtr::new(ptr::null_mut()),
+            call: UnsafeCell::new(Call::empty()),
+        }
+    }
+
+    /// Gives it its coroutine, whose body is `body(this)`, for good.
+    ///
+    /// # Safety
+    /// 1. `this` is live until the coroutine is abandoned, and nobody else uses it yet.
+    /// 2. `stack` is unused and guarded.
+    pub(crate) unsafe fn attach(this: *mut G, stack: crate::coro::stack::StackSlot, body: fn(*mut G)) {
+        let this_addr = Sendable(this);
+        // SAFETY: (2).
+        let coro = unsafe {
+            Coro::new(stack, move |exit| {
+                let this = { &this_addr }.0;
+                enter_body(this, exit, body);
+            })
+        };
+        // SAFETY: (1).
+        unsafe { *(*this).coro.get() = Some(coro) };
+    }
+
+    /// Runs it on this thread until it leaves.
+    ///
+    /// # Safety
+    /// 1. The caller is the one thread that executes this goroutine, and it has a coroutine.
+    #[inline]
+    pub(crate) unsafe fn enter(&self) {
+        // SAFETY: (1): the only reference to the coroutine is ours while it runs.
+        unsafe {
+            let coro = (*self.coro.get()).as_mut().unwrap_unchecked();
+            coro.enter();
+        }
+    }
+
+    /// Switches away from the goroutine to its worker's scheduler.
+    ///
+    /// # Safety
+    /// 1. The caller runs on this goroutine's stack.
+    #[inline]
+    pub(crate) unsafe fn leave(&self) {
+        // SAFETY: (1); set before the body ran.
+        unsafe { crate::coro::leave(self.exit.get()) }
+    }
+
+    /// Forgets the coroutine without dropping what is on its stack.
+    ///
+    /// # Safety
+    /// 1. It is suspended for good, and nothing on its stack needs a drop or is borrowed.
+    pub(crate) unsafe fn abandon(&self) {
+        // SAFETY: (1).
+        unsafe {
+            if let Some(mut coro) = (*self.coro.get()).take() {
+                coro.abandon();
+            }
+        }
+    }
+}
+
+fn enter_body(this: *mut G, exit: &Exit, body: fn(*mut G)) {
+    // SAFETY: live by `attach`'s contract (1); we are the goroutine (I3).
+    unsafe { (*this).exit.set(exit) };
+    body(this);
+}
+
+impl Linked for G {
+    unsafe fn link(this: *mut G) -> *mut *mut G {
+        // SAFETY: live, and the link is the caller's, by the trait's contract.
+        unsafe { (*this).link.get() }
+    }
+}
+
+/// A pointer moved into a coroutine's body.
+struct Sendable(*mut G);
