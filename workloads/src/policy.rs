@@ -3,8 +3,13 @@
 /// The name of the policy that a runtime has where none is named.
 pub const DEFAULT: &str = "go1.26";
 
-/// Policies that can be listed, each with one line about it; [`check`] knows their switches.
-pub const KNOWN: [(&str, &str); 1] = [(DEFAULT, "Go 1.26, rule for rule")];
+/// Names that can be listed, each with one line about it: the default, and each switch alone.
+pub fn known() -> Vec<(String, &'static str)> {
+    let with = |(name, about): (&str, &'static str)| (format!("{DEFAULT},{name}"), about);
+    let mut out = vec![(DEFAULT.to_string(), "Go 1.26, rule for rule")];
+    out.extend(gosteal::Policy::switches().map(with));
+    out
+}
 
 /// The full name of the policy that `text` names, as results show it.
 ///

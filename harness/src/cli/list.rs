@@ -14,7 +14,7 @@ pub(super) fn list(what: What, format: Format) -> Result<u8> {
         let value = match what {
             What::Workloads => workloads().iter().map(|w| workload(*w)).collect::<Vec<_>>(),
             What::Runtimes => runtimes().iter().map(runtime).collect(),
-            What::Policies => policy::KNOWN.iter().map(|(n, a)| json!({"name": n, "about": a})).collect(),
+            What::Policies => policies().map(|(n, a)| json!({"name": n, "about": a})).collect(),
         };
         return print(&format!("{:#}\n", Value::from(value)));
     }
@@ -37,12 +37,17 @@ pub(super) fn list(what: What, format: Format) -> Result<u8> {
         }
         What::Policies => {
             table.set_header(["name", "what it is"]);
-            for (name, about) in policy::KNOWN {
-                table.add_row([name, about]);
+            for (name, about) in policies() {
+                table.add_row([name.as_str(), about]);
             }
         }
     }
     print(&format!("{table}\n"))
+}
+
+/// As they are typed: on the command line commas part policies, and a plus sign joins switches.
+fn policies() -> impl Iterator<Item = (String, &'static str)> {
+    policy::known().into_iter().map(|(name, about)| (name.replace(',', "+"), about))
 }
 
 fn runs(support: &Support) -> bool {

@@ -41,11 +41,11 @@ pub(super) fn read(dir: &Path) -> Result<Report> {
     Report::build(store::load(dir)?)
 }
 
-/// Prints the table, as wide as the terminal, or 100 columns where there is none.
+/// Prints the table, as wide as the terminal, or 120 columns where there is none.
 pub(super) fn show(report: &Report) -> Result<u8> {
     let terminal = std::io::IsTerminal::is_terminal(&std::io::stdout());
     let plain = std::env::var_os("NO_COLOR").is_some_and(|v| !v.is_empty());
-    let width = (!terminal).then_some(100);
+    let width = (!terminal).then_some(120);
     print(&report::table(report, width, terminal && !plain))
 }
 

@@ -149,6 +149,7 @@ impl Config {
         let mut out = vec!["stealbench".to_string(), "run".to_string()];
         out.extend(self.filters.iter().cloned());
         let workers: Vec<String> = self.workers.iter().map(usize::to_string).collect();
+        let policies: Vec<String> = self.policies.iter().map(|p| p.replace(',', "+")).collect();
         // What is the default needs no words, unless it is all there is to tell.
         let unless = |all: bool, list: String| if all { String::new() } else { list };
         let every = workloads().len() == self.workloads.len();
@@ -158,7 +159,7 @@ impl Config {
             ("--size", word(&self.size)),
             ("--workload", unless(every, self.workloads.join(","))),
             ("--runtime", unless(all, self.runtimes.join(","))),
-            ("--policy", self.policies.join(",")),
+            ("--policy", policies.join(",")),
             ("--workers", workers.join(",")),
             ("--reference", self.reference.clone()),
             ("--seed", self.seed.to_string()),
@@ -242,7 +243,8 @@ fn policies(given: &[String], names: &[String]) -> Result<Vec<String>> {
     if given.is_empty() {
         return Ok(vec![stealbench_workloads::policy::DEFAULT.to_string()]);
     }
-    let check = |p: &String| stealbench_workloads::policy::check(p);
+    // On the command line commas part policies, so the switches of one are joined by a plus sign.
+    let check = |p: &String| stealbench_workloads::policy::check(&p.replace('+', ","));
     given.iter().map(|p| check(p).map_err(|why| Error::usage("--policy", p, why))).collect()
 }
 

@@ -163,7 +163,7 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
 /// A contender's name in tables.
 pub(super) fn arm_name(report: &Report, arm: usize) -> String {
     let arm = &report.plan.arms[arm];
-    if arm.null { format!("{} again (null)", arm.runtime) } else { arm.id.clone() }
+    if arm.null { format!("{} (null)", arm.runtime) } else { arm.id.clone() }
 }
 
 /// The same with what must always stand beside it.

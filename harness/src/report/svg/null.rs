@@ -13,7 +13,7 @@ pub fn null_strip(report: &Report) -> Option<String> {
     all.sort_by(|a, b| a.estimate.total_cmp(&b.estimate));
     let far = |v: f64| v.ln().abs();
     let widest = all.iter().map(|i| far(i.lo).max(far(i.hi))).reduce(f64::max)?;
-    let reach = widest.max(1.5 * report.margin).min(1.0).exp() * 1.005;
+    let reach = widest.max(1.5 * report.margin).min(1.0).exp() * 1.01;
     let axis = LogAxis { lo: 1.0 / reach, hi: reach, from: 14.0, to: WIDTH - 14.0 };
     let mut canvas = Canvas::new(HEIGHT, "The reference against itself, one dot a cell");
     let (top, bottom) = (4.0, HEIGHT - 32.0);
