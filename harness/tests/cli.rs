@@ -447,8 +447,7 @@ fn a_folder_has_one_writer() {
     let dir = TempDir::new().unwrap();
     let out = dir.path().join("s");
     let mut session = Running::start(&out, &["--timeout", "1h"], "hang@serial");
-    session.wait_for("serial");
-    // The line above says that serial is asked something; from now on it hangs.
+    session.wait_for("checking serial");
     let output = resume(&out);
     session.signal(libc::SIGINT);
     session.wait_for("once more");

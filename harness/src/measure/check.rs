@@ -73,6 +73,7 @@ fn check_cell(
         let arm = &plan.arms[entry.arm];
         let workers = arm.fixed_workers.unwrap_or(cell.workers);
         let park = rested.insert((entry.arm, workers));
+        progress.detail(&format!("{}: checking {}", cell.key(), arm.id));
         match trial(launcher, arm, cell, plan.effort.aim_ns, park) {
             Ok(trial) => {
                 if met.insert(entry.arm) {
