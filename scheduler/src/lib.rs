@@ -37,7 +37,9 @@ mod shim;
 mod task;
 
 pub use coro::stack::Guard;
-pub use limits::{DEFAULT_STACK_BYTES, FAIRNESS_TICKS, FORCE_PREEMPT_NS, MAX_THREADS, MIN_STACK_BYTES};
+pub use limits::{
+    DEFAULT_STACK_BYTES, FAIRNESS_TICKS, FORCE_PREEMPT_NS, MAX_THREADS, MIN_STACK_BYTES,
+};
 pub use policy::{NextSteal, Policy, SpinCap, StealAmount, VictimOrder, WakeRule};
 pub use prim::chan::{Receiver, Sender, TryRecvError, TrySendError, chan, nil_chan};
 pub use prim::handle::{JoinHandle, spawn};

@@ -141,11 +141,13 @@ impl Note {
     pub(crate) fn new() -> Note {
         Note { set: AtomicBool::new(false), sleeper: Mutex::new(None) }
     }
-    /// Wakes the sleeper, or lets its next sleep return at once.
+    /// Wakes the sleeper, or lets its next sleep return at once. The note may be gone once its flag is up (it
+    /// may lie on the sleeper's stack): nothing of it is touched after.
     pub(crate) fn wake(&self) {
+        let thread = self.sleeper.lock().clone();
         // Ordering: Release carries what the waker prepared (nextp); pairs with the Acquire in `take`.
         self.set.store(true, Ordering::Release);
-        if let Some(thread) = self.sleeper.lock().as_ref() {
+        if let Some(thread) = thread {
             thread.unpark();
         }
     }

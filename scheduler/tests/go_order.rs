@@ -72,7 +72,8 @@ fn run_ops(world: &Arc<World>, g: u64, ops: &[Value]) {
         let at = |i: usize| op[i].as_u64().unwrap() as usize;
         match op[0].as_str().unwrap() {
             "go" => {
-                let (id, body, world) = (world.next.fetch_add(1, Relaxed) as u64, at(1), world.clone());
+                let (id, body, world) =
+                    (world.next.fetch_add(1, Relaxed) as u64, at(1), world.clone());
                 go(move || run_body(&world, id, body));
             }
             "send" => world.chans[at(1)].0.send(n(2)),
@@ -216,10 +217,18 @@ fn go_order_512_programs_run_in_go_s_order() {
         if outcome == want_outcome && got == want {
             same += 1;
         } else {
-            let at = got.iter().zip(&want).position(|(a, b)| a != b).unwrap_or(got.len().min(want.len()));
+            let at = got
+                .iter()
+                .zip(&want)
+                .position(|(a, b)| a != b)
+                .unwrap_or(got.len().min(want.len()));
             different.push(format!(
                 "{} ({}): {outcome} for {want_outcome}, event {at} of {}: {:?} for {:?}",
-                line["program"]["id"], line["program"]["kind"], want.len(), got.get(at), want.get(at)
+                line["program"]["id"],
+                line["program"]["kind"],
+                want.len(),
+                got.get(at),
+                want.get(at)
             ));
         }
     }

@@ -58,7 +58,9 @@ fn report(hit: &stack::Hit) -> ! {
     line.number(id);
     line.text(" stack exceeds ");
     line.number(hit.usable as u64);
-    line.text("-byte limit\nruntime: raise it with Builder::stack_size\nfatal error: stack overflow\n\n");
+    line.text(
+        "-byte limit\nruntime: raise it with Builder::stack_size\nfatal error: stack overflow\n\n",
+    );
     line.text("goroutine ");
     line.number(id);
     line.text(" [running]:\n");
@@ -81,8 +83,7 @@ fn pass_on(signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut libc::
                 libc::sigaction(signal, default.as_ptr(), std::ptr::null_mut());
             }
             handler if old.sa_flags & libc::SA_SIGINFO != 0 => {
-                type Full =
-                    extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
+                type Full = extern "C" fn(libc::c_int, *mut libc::siginfo_t, *mut libc::c_void);
                 std::mem::transmute::<usize, Full>(handler)(signal, info, context);
             }
             handler => {

@@ -391,4 +391,3 @@ pub(crate) unsafe fn promote<L: crate::policy::Rules>(w: &Worker<'_, L>, g: *mut
         wakep(w.outside(), true);
     }
 }
-

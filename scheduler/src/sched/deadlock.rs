@@ -36,9 +36,9 @@ pub(crate) fn check(sched: &Sched) {
     let (dead, known) = sched.locked(|c| {
         let idle = c.idle_m.len() as isize + c.idle_locked;
         let running = (c.workers.len() - c.ended) as isize - idle;
-        let work_left = !c.queue.is_empty() || c.callers == 0;
+        let work_left = !c.queue.is_empty() || c.callers <= 0;
         let dead = running == 0 && !work_left && !sched.stop.load(Relaxed); // Ordering: under the lock.
-        (dead, (c.workers.len() - c.ended) + 1 + c.callers)
+        (dead, (c.workers.len() - c.ended) + 1 + c.callers.max(0) as usize)
     });
     // A sleeper or a timer will go on (DEAD-5).
     if !dead || sched.procs.iter().any(|p| p.timers.deadline() != 0) {
@@ -59,14 +59,27 @@ fn thread_count() -> Option<usize> {
 fn report(sched: &Sched) -> ! {
     let stacks = sched.stacks.lock();
     let mut lines = Vec::new();
+    let mut lost = Vec::new();
     for header in stacks.headers() {
         // SAFETY: headers hold goroutines (`spawn::create`), live as long as the scheduler.
         let g = unsafe { header.cast::<G>().as_ref() };
         // Ordering: everybody is parked.
-        if g.status.load(Relaxed) == status::WAITING {
-            let reason = WaitReason::text(g.wait_reason.load(Relaxed));
-            lines.push((g.id.load(Relaxed), reason));
+        match g.status.load(Relaxed) {
+            status::WAITING => {
+                let reason = WaitReason::text(g.wait_reason.load(Relaxed));
+                lines.push((g.id.load(Relaxed), reason));
+            }
+            status::IDLE | status::DEAD => {}
+            other => lost.push(format!("goroutine {} has status {other}", g.id.load(Relaxed))),
         }
+    }
+    if !lost.is_empty() {
+        // DEAD-2: an internal error. Nobody runs, but somebody could.
+        lost.extend(sched.procs.iter().map(|p| {
+            let (ring, next) = (p.ring.len(), p.ring.has_next());
+            format!("P{} status {} ring {ring} next {next}", p.id, p.status.load(Relaxed)) // As above.
+        }));
+        fatal(&[&format!("fatal error: checkdead: {}", lost.join("; "))]);
     }
     lines.sort_unstable();
     let head = if lines.is_empty() {

@@ -124,7 +124,9 @@ impl Sched {
         Metrics {
             goroutines_created: created,
             goroutines: created.saturating_sub(sum(|c| &c.finished)),
-            runnable: in_rings + global + self.procs.iter().filter(|p| p.ring.has_next()).count() as u64,
+            runnable: in_rings
+                + global
+                + self.procs.iter().filter(|p| p.ring.has_next()).count() as u64,
             threads: self.locked(|c| c.workers.len() as u64 + 1),
             steals: sum(|c| &c.steals),
             stolen: sum(|c| &c.stolen),

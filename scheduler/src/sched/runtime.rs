@@ -14,7 +14,7 @@ use crate::sched::metrics::Metrics;
 use crate::sched::park::{current, outside_gate};
 use crate::sched::spawn::go_outside;
 use crate::sched::state::{Plan, Sched};
-use crate::sched::{shutdown, sysmon};
+use crate::sched::{deadlock, shutdown, sysmon};
 use crate::shim::Note;
 use crate::shim::Ordering::{Acquire, Relaxed};
 use std::io;
@@ -184,21 +184,25 @@ impl Runtime {
         let note = Note::new();
         note.bind();
         let mut result = None;
-        let slot = Slot(&raw mut result, &raw const note);
+        let slot = Slot(&raw mut result, &raw const note, &*self.sched);
         let main = move || {
             let slot = slot;
             let ended = catch_unwind(AssertUnwindSafe(f));
+            // Before the wake: from then on nobody waits for a main goroutine (DEAD-2).
+            slot.2.locked(|central| central.callers -= 1);
             // SAFETY: the caller waits below until the note is set, which is the last use.
             unsafe {
                 *slot.0 = Some(ended);
                 (*slot.1).wake();
             }
         };
-        self.sched.locked(|central| central.callers += 1);
         // SAFETY: `main` borrows what outlives it: this frame waits for its end.
         unsafe { go_outside(&self.sched, main) };
+        // After the start: a caller that counts has a main goroutine (DEAD-2). It may have ended or blocked
+        // for good already, so the count may pass through -1, and we look once ourselves.
+        self.sched.locked(|central| central.callers += 1);
+        deadlock::check(&self.sched);
         note.sleep();
-        self.sched.locked(|central| central.callers -= 1);
         match result.expect("the main goroutine leaves its result before it wakes us") {
             Ok(value) => value,
             Err(payload) => resume_unwind(payload),
@@ -250,9 +254,9 @@ impl Runtime {
 }
 
 /// Where a main goroutine leaves its result, and whom it wakes.
-struct Slot<T>(*mut Option<std::thread::Result<T>>, *const Note);
+struct Slot<'a, T>(*mut Option<std::thread::Result<T>>, *const Note, &'a Sched);
 // SAFETY: used by the main goroutine alone until the note is set.
-unsafe impl<T: Send> Send for Slot<T> {}
+unsafe impl<T: Send> Send for Slot<'_, T> {}
 
 impl Drop for Runtime {
     #[allow(clippy::print_stderr, reason = "a drop has no other way to say so")]

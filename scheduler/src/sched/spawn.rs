@@ -164,9 +164,7 @@ pub(crate) fn body(g: *mut G) {
         let call = unsafe { (*g).call.get() };
         let ended = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: as above. Ordering: set before we were made runnable.
-            unsafe {
-                if (*g).unwind.load(Relaxed) { Call::discard(call) } else { Call::run(call) }
-            }
+            unsafe { if (*g).unwind.load(Relaxed) { Call::discard(call) } else { Call::run(call) } }
         }));
         if let Err(payload) = ended {
             if !(payload.is::<Ending>() || payload.is::<Goexit>()) {

@@ -16,7 +16,9 @@ use crate::sched::park::Action;
 use crate::sched::poll::Poller;
 use crate::sched::timers::Timers;
 use crate::shim::Ordering::{Acquire, Relaxed, Release};
-use crate::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Note, RawLock};
+use crate::shim::{
+    AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Note, RawLock,
+};
 use crate::task::G;
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
@@ -106,7 +108,7 @@ pub(crate) struct Central {
     /// Workers parked as owners of a locked goroutine. Spec: M-2 (d).
     pub(crate) idle_locked: isize,
     /// Threads blocked in `block_on`, waiting for a main goroutine.
-    pub(crate) callers: usize,
+    pub(crate) callers: isize,
 }
 
 /// The scheduler of one runtime.
@@ -326,7 +328,11 @@ impl Sched {
     fn mask_set(mask: &[AtomicU64], id: u32, on: bool) {
         let (word, bit) = (&mask[(id / 64) as usize], 1u64 << (id % 64));
         // Ordering: Release so that who sees the bit sees what led to it; hints need no more (P-4).
-        if on { word.fetch_or(bit, Release) } else { word.fetch_and(!bit, Release) };
+        if on {
+            word.fetch_or(bit, Release)
+        } else {
+            word.fetch_and(!bit, Release)
+        };
     }
     fn mask_get(mask: &[AtomicU64], id: u32) -> bool {
         // Ordering: Acquire pairs with `mask_set`.

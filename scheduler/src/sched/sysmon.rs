@@ -11,8 +11,8 @@
 //! since our goroutines make few declared system calls, which is what wakes Go's.
 
 use crate::limits::{
-    FORCE_PREEMPT_NS, RETAKE_IDLE_NS, SYSMON_DEEP_SLEEP_NS, SYSMON_IDLE_ROUNDS, SYSMON_MAX_SLEEP_NS,
-    SYSMON_MIN_SLEEP_NS,
+    FORCE_PREEMPT_NS, RETAKE_IDLE_NS, SYSMON_DEEP_SLEEP_NS, SYSMON_IDLE_ROUNDS,
+    SYSMON_MAX_SLEEP_NS, SYSMON_MIN_SLEEP_NS,
 };
 use crate::policy::GoRules;
 use crate::sched::real::Outside;

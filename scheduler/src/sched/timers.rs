@@ -62,7 +62,8 @@ impl Timers {
         let mut timed = Timed { next: self.deadline(), ran: false };
         while timed.next != 0 && timed.next <= now {
             let mut heap = self.heap.lock();
-            let due = if heap.first().is_some_and(|e| e.when <= now) { pop(&mut heap) } else { None };
+            let due =
+                if heap.first().is_some_and(|e| e.when <= now) { pop(&mut heap) } else { None };
             timed.next = heap.first().map_or(0, |e| e.when);
             self.first.store(timed.next, Release); // Ordering: I1.
             drop(heap);
@@ -130,7 +131,11 @@ mod tests {
             timers.add(when, Due::Call(Box::new(move || ran.lock().unwrap().push(when))));
         }
         let mut clock = |now| {
-            let timed = timers.run(now, |due| if let Due::Call(f) = due { f() });
+            let timed = timers.run(now, |due| {
+                if let Due::Call(f) = due {
+                    f()
+                }
+            });
             assert!(timed.next == 0 || timed.next > now);
             assert!(ran.lock().unwrap().iter().all(|&w| w <= now));
             timed

@@ -49,7 +49,9 @@ pub(crate) fn launch(m: &M) {
     });
     if let Err(e) = spawned {
         deadlock::fatal(&[
-            &format!("runtime: failed to create new OS thread ({e}); see ulimit -u and the cgroup's pids.max"),
+            &format!(
+                "runtime: failed to create new OS thread ({e}); see ulimit -u and the cgroup's pids.max"
+            ),
             "fatal error: newosproc",
         ]);
     }

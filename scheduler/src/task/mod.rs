@@ -146,7 +146,11 @@ impl G {
     /// # Safety
     /// 1. `this` is live until the coroutine is abandoned, and nobody else uses it yet.
     /// 2. `stack` is unused and guarded.
-    pub(crate) unsafe fn attach(this: *mut G, stack: crate::coro::stack::StackSlot, body: fn(*mut G)) {
+    pub(crate) unsafe fn attach(
+        this: *mut G,
+        stack: crate::coro::stack::StackSlot,
+        body: fn(*mut G),
+    ) {
         let this_addr = Sendable(this);
         // SAFETY: (2).
         let coro = unsafe {
