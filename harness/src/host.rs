@@ -59,7 +59,8 @@ impl Host {
 
 fn facts(allowed: &[usize], cores: usize, quota: Option<f64>) -> BTreeMap<String, Value> {
     let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
-    let info = |key: &str| field(&cpuinfo, key).map_or(missing("not in /proc/cpuinfo"), Value::from);
+    let info =
+        |key: &str| field(&cpuinfo, key).map_or(missing("not in /proc/cpuinfo"), Value::from);
     let memory = read("/proc/meminfo").and_then(|t| field(&t, "MemTotal").map(str::to_string));
     let list: Vec<String> = allowed.iter().map(usize::to_string).collect();
     let first = allowed.first().copied().unwrap_or(0);
@@ -120,7 +121,10 @@ fn selected(path: &str) -> Value {
 
 /// The value of `key: value` or `key\t: value`.
 fn field<'a>(text: &'a str, key: &str) -> Option<&'a str> {
-    text.lines().filter_map(|l| l.split_once(':')).find(|(k, _)| k.trim() == key).map(|(_, v)| v.trim())
+    text.lines()
+        .filter_map(|l| l.split_once(':'))
+        .find(|(k, _)| k.trim() == key)
+        .map(|(_, v)| v.trim())
 }
 
 fn distribution() -> Value {
@@ -141,15 +145,16 @@ fn hypervisor(cpuinfo: &str) -> Value {
 
 /// CPUs in this process's affinity mask; on systems without one, as many as the standard library says.
 fn allowed_cpus() -> Vec<usize> {
-    stealbench_workloads::system::allowed_cpus()
-        .filter(|cpus| !cpus.is_empty())
-        .unwrap_or_else(|| (0..std::thread::available_parallelism().map_or(1, usize::from)).collect())
+    stealbench_workloads::system::allowed_cpus().filter(|cpus| !cpus.is_empty()).unwrap_or_else(
+        || (0..std::thread::available_parallelism().map_or(1, usize::from)).collect(),
+    )
 }
 
 /// Distinct (package, core) pairs; the number of CPUs where the kernel does not say.
 fn physical_cores(allowed: &[usize]) -> usize {
     let id = |cpu: usize, name: &str| {
-        read(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}")).map(|t| t.trim().to_string())
+        read(&format!("/sys/devices/system/cpu/cpu{cpu}/topology/{name}"))
+            .map(|t| t.trim().to_string())
     };
     let pair = |cpu: &usize| Some((id(*cpu, "physical_package_id")?, id(*cpu, "core_id")?));
     let pairs: Option<std::collections::BTreeSet<_>> = allowed.iter().map(pair).collect();
@@ -169,7 +174,8 @@ fn quota() -> Option<f64> {
             break;
         }
     }
-    let number = |name: &str| read(&format!("/sys/fs/cgroup/cpu/{name}"))?.trim().parse::<f64>().ok();
+    let number =
+        |name: &str| read(&format!("/sys/fs/cgroup/cpu/{name}"))?.trim().parse::<f64>().ok();
     let v1 = number("cpu.cfs_quota_us").filter(|q| *q > 0.0).zip(number("cpu.cfs_period_us"));
     [tightest, v1.map(|(q, p)| q / p)].into_iter().flatten().reduce(f64::min)
 }
@@ -201,7 +207,11 @@ mod tests {
     fn this_machine_has_a_class_and_tells_no_names() {
         let host = Host::look();
         assert!(!host.allowed.is_empty() && host.cores >= 1 && host.threads() >= 1);
-        assert_eq!(host.env.class, Host::look().env.class, "the class does not depend on the moment");
+        assert_eq!(
+            host.env.class,
+            Host::look().env.class,
+            "the class does not depend on the moment"
+        );
         let text = serde_json::to_string(&host.env).unwrap();
         let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
         assert!(name.trim().len() < 4 || !text.contains(name.trim()), "host name in the facts");

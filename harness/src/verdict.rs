@@ -309,7 +309,9 @@ fn states(plan: &Plan, cell: usize, epochs: &[Vec<f64>], samples: &[f64]) -> Vec
         )),
         Shape::Outliers { count, n, farthest } => {
             let how = crate::figure::ratio(farthest);
-            out.push(format!("{count} of {n} samples far off, farthest {how} x the median; none removed"));
+            out.push(format!(
+                "{count} of {n} samples far off, farthest {how} x the median; none removed"
+            ));
         }
         Shape::Plain => {}
     }

@@ -14,7 +14,15 @@ use tempfile::TempDir;
 const PROGRAM: &str = env!("CARGO_BIN_EXE_stealbench");
 /// One small cell, one worker, three processes.
 const SMALL: [&str; 10] = [
-    "run", "--workload", "W08", "--param", "pairs=100", "--runtime", "threads,serial", "--workers", "1",
+    "run",
+    "--workload",
+    "W08",
+    "--param",
+    "pairs=100",
+    "--runtime",
+    "threads,serial",
+    "--workers",
+    "1",
     "--no-progress",
 ];
 
@@ -147,7 +155,9 @@ fn fc79_a_folder_that_cannot_be_written_is_found_before_measuring() {
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("file");
     std::fs::write(&file, "not a folder").unwrap();
-    for out in [file.as_path(), &file.join("below"), Path::new("/proc/no/such"), Path::new("/dev/full")] {
+    for out in
+        [file.as_path(), &file.join("below"), Path::new("/proc/no/such"), Path::new("/dev/full")]
+    {
         let output = small(out, &[], "");
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{}: {said}", out.display());
@@ -165,7 +175,10 @@ fn a_session_leaves_a_journal_from_which_the_same_report_comes_again() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let value = json(&output);
     assert_eq!(value["schema"], "stealbench.report/1");
-    assert_eq!((&value["session"]["status"], &value["session"]["parts"]), (&"complete".into(), &1.into()));
+    assert_eq!(
+        (&value["session"]["status"], &value["session"]["parts"]),
+        (&"complete".into(), &1.into())
+    );
     let lines = journal(&out);
     let kinds: Vec<&str> = lines.iter().map(|l| l["kind"].as_str().unwrap()).collect();
     for kind in ["session", "env", "build", "plan", "check", "warm", "epoch", "end"] {
@@ -248,9 +261,8 @@ fn a_contender_that_fails_is_named_and_the_others_are_measured() {
         let value = json(&output);
         let cell = &value["cells"][0];
         let contenders = cell["contenders"].as_array().unwrap();
-        let times = |name: &str| {
-            contenders.iter().any(|c| c["runtime"] == name && c["median"].is_number())
-        };
+        let times =
+            |name: &str| contenders.iter().any(|c| c["runtime"] == name && c["median"].is_number());
         assert!(!times("serial"), "{fault}: {cell}");
         assert!(times("threads"), "{fault}: {cell}");
         assert_eq!(value["failures"][0]["contender"], "serial", "{fault}");
@@ -312,7 +324,8 @@ impl Running {
     /// Process ids of its children.
     fn workers(&self) -> Vec<u32> {
         let id = self.child.id();
-        let list = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
+        let list =
+            std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
         list.split_whitespace().map(|w| w.parse().unwrap()).collect()
     }
 }
@@ -435,7 +448,9 @@ fn a_session_of_another_machine_is_not_comparable() {
 fn moved_elsewhere(line: &str) -> String {
     let body = format!("{}}}", &line[..line.len() - 18]);
     let at = body.find("\"class\":\"").map(|at| at + 9);
-    let Some(at) = at.filter(|_| body.contains("\"kind\":\"env\"")) else { return line.to_string() };
+    let Some(at) = at.filter(|_| body.contains("\"kind\":\"env\"")) else {
+        return line.to_string();
+    };
     let body = format!("{}00000000{}", &body[..at], &body[at + 8..]);
     let sum = stealbench::store::crc(body.as_bytes());
     format!("{},\"crc\":\"{sum}\"}}", &body[..body.len() - 1])

@@ -8,12 +8,7 @@ use stealbench::report::{self, Report};
 use stealbench::store;
 
 fn made() -> (tempfile::TempDir, Plan) {
-    let plan = plan(
-        &["alpha", "beta", "gamma", "serial"],
-        &["even", "skewed"],
-        &[1, 2, 4],
-        2026,
-    );
+    let plan = plan(&["alpha", "beta", "gamma", "serial"], &["even", "skewed"], &[1, 2, 4], 2026);
     let world = World { drift: 0.05, noise: 0.006, seed: 9, ..World::default() };
     let epochs = epochs(&plan, world, |arm, cell| {
         let n = cell.workers.min(2) as f64;
@@ -40,7 +35,8 @@ fn read(dir: &std::path::Path) -> Report {
 #[test]
 fn the_same_journal_gives_the_same_bytes() {
     let (dir, _) = made();
-    let all = |r: &Report| (report::html(r).unwrap(), report::markdown(r), report::json(r).to_string());
+    let all =
+        |r: &Report| (report::html(r).unwrap(), report::markdown(r), report::json(r).to_string());
     assert_eq!(all(&read(dir.path())), all(&read(dir.path())));
 }
 
@@ -49,7 +45,9 @@ fn the_same_journal_gives_the_same_bytes() {
 fn the_page_is_self_contained_and_escaped() {
     let (dir, _) = made();
     let page = report::html(&read(dir.path())).unwrap();
-    for bad in ["<script", "http://", "https://", "url(", "@import", "<link", "<img", "src=", "onload"] {
+    for bad in
+        ["<script", "http://", "https://", "url(", "@import", "<link", "<img", "src=", "onload"]
+    {
         assert!(!page.contains(bad), "{bad}");
     }
     assert!(page.contains("a made-up &#60;CPU&#62;") || page.contains("a made-up &lt;CPU&gt;"));
@@ -98,7 +96,9 @@ fn the_json_has_the_promised_shape() {
             assert_eq!(c["units"], 1000);
             let r = &c["ratio_to_reference"];
             let n = |k: &str| r[k].as_f64().unwrap();
-            assert!(n("lo") <= n("estimate") && n("estimate") <= n("hi") && n("confidence") >= 0.99);
+            assert!(
+                n("lo") <= n("estimate") && n("estimate") <= n("hi") && n("confidence") >= 0.99
+            );
         }
     }
 }

@@ -48,15 +48,18 @@ fn functions(text: &str) -> Vec<(String, usize, usize)> {
         let code = line.trim_start();
         let indent = line.len() - code.len();
         let word = code.split("fn ").next().unwrap_or("");
-        let modifiers = ["pub", "pub(crate)", "pub(super)", "const", "async", "unsafe", "extern", "\"C\""];
-        let starts = code.contains("fn ") && word.split_whitespace().all(|w| modifiers.contains(&w));
+        let modifiers =
+            ["pub", "pub(crate)", "pub(super)", "const", "async", "unsafe", "extern", "\"C\""];
+        let starts =
+            code.contains("fn ") && word.split_whitespace().all(|w| modifiers.contains(&w));
         if !starts || code.starts_with("//") {
             continue;
         }
         let close = format!("{}}}", " ".repeat(indent));
         let end = lines[i..].iter().position(|l| *l == close);
         if let Some(end) = end {
-            let name = code.split("fn ").nth(1).unwrap_or("").split(['(', '<']).next().unwrap_or("");
+            let name =
+                code.split("fn ").nth(1).unwrap_or("").split(['(', '<']).next().unwrap_or("");
             out.push((name.to_string(), i + 1, end + 1));
         }
     }
@@ -120,7 +123,12 @@ fn the_harness_names_no_runtime() {
 #[test]
 fn nothing_unfinished_is_left() {
     // In pieces, so that this file does not find itself.
-    let words = [concat!("FIX", "ME"), concat!("dbg", "!("), concat!("todo", "!("), concat!("#[ign", "ore")];
+    let words = [
+        concat!("FIX", "ME"),
+        concat!("dbg", "!("),
+        concat!("todo", "!("),
+        concat!("#[ign", "ore"),
+    ];
     let mut found = Vec::new();
     for (path, text) in all() {
         for (i, line) in text.lines().enumerate() {

@@ -30,7 +30,8 @@ fn fc37_the_winner_does_not_depend_on_who_is_named_first_and_nobody_beats_himsel
         for names in [["a", "b"], ["b", "a"]] {
             let plan = plan(&names, &["work"], &[1], seed);
             let world = World { drift: 0.1, noise: 0.001, seed, ..World::default() };
-            let epochs = epochs(&plan, world, |arm, _| if arm.runtime == "b" { 1.1e6 } else { 1e6 });
+            let epochs =
+                epochs(&plan, world, |arm, _| if arm.runtime == "b" { 1.1e6 } else { 1e6 });
             let (results, _) = judged(&plan, &epochs);
             let other = verdict_of(&plan, &results[0], names[1]);
             let want = if names[0] == "a" { Verdict::Slower } else { Verdict::Faster };
@@ -51,7 +52,10 @@ fn fc37_an_advantage_of_starting_later_is_no_finding() {
         let (results, _) = judged(&plan, &epochs);
         for arm in ["b", "null"] {
             let got = verdict_of(&plan, &results[0], arm);
-            assert!(!matches!(got, Verdict::Faster | Verdict::Slower), "seed {seed}: {arm} {got:?}");
+            assert!(
+                !matches!(got, Verdict::Faster | Verdict::Slower),
+                "seed {seed}: {arm} {got:?}"
+            );
         }
     }
 }
@@ -94,7 +98,8 @@ fn a_failed_contender_has_no_time_and_the_others_do() {
 #[test]
 fn a_disturbed_cell_is_not_measurable_and_a_little_disturbance_is_left_out() {
     let plan = plan(&["a", "b"], &["work"], &[1], 5);
-    let mut epochs = epochs(&plan, World::default(), |arm, _| if arm.id == "b" { 2e6 } else { 1e6 });
+    let mut epochs =
+        epochs(&plan, World::default(), |arm, _| if arm.id == "b" { 2e6 } else { 1e6 });
     epochs[0].blocks[0].drop = Some("foreign CPU use".to_string());
     epochs[0].blocks[0].ns = vec![1; epochs[0].blocks[0].ns.len()];
     let (results, _) = judged(&plan, &epochs);

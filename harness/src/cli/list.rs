@@ -3,7 +3,9 @@
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{ContentArrangement, Table};
 use serde_json::{Map, Value, json};
-use stealbench_workloads::{Params, RuntimeInfo, Size, Support, Workload, policy, runtimes, workloads};
+use stealbench_workloads::{
+    Params, RuntimeInfo, Size, Support, Workload, policy, runtimes, workloads,
+};
 
 use super::{Format, What, print};
 use crate::error::Result;

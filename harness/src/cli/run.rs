@@ -88,7 +88,8 @@ fn go(
 ) -> Result<u8> {
     let began = Instant::now();
     let catch = Interrupts::catch();
-    let interrupts = Rc::new(catch.map_err(|e| Error::Failed(format!("cannot catch Ctrl-C: {e}")))?);
+    let interrupts =
+        Rc::new(catch.map_err(|e| Error::Failed(format!("cannot catch Ctrl-C: {e}")))?);
     let launcher = launcher(&plan, &interrupts)?;
     let _machine = wait_for_machine(start.progress, &interrupts)?;
     let measured = (|| {
@@ -114,7 +115,8 @@ fn go(
 
 fn launcher(plan: &Plan, interrupts: &Rc<Interrupts>) -> Result<Launcher> {
     let own = std::env::current_exe();
-    let own = own.map_err(|e| Error::Failed(format!("cannot find this program's own file: {e}")))?;
+    let own =
+        own.map_err(|e| Error::Failed(format!("cannot find this program's own file: {e}")))?;
     let interrupts = Rc::clone(interrupts);
     let timeout = Duration::from_millis(plan.timeout_ms);
     Ok(Launcher { own, timeout, stop: Rc::new(move || interrupts.at_once()) })
@@ -150,7 +152,8 @@ fn complete_plan(
         let rest = (budget as f64 - began.elapsed().as_secs_f64()).max(0.0);
         let gone = fit_budget(plan, rest, &mut trials);
         if gone > 0 {
-            let line = format!("{gone} cells do not fit the time budget of {budget} s; see the report");
+            let line =
+                format!("{gone} cells do not fit the time budget of {budget} s; see the report");
             start.progress.say(&line);
         }
     }
@@ -252,7 +255,8 @@ fn resume(args: &RunArgs, dir: &Path, host: &Host, progress: &Progress) -> Resul
     let (mut journal, loaded) = Journal::reopen(dir)?;
     let before = Before::of(loaded);
     let Some((session, env)) = before.session.zip(before.env) else {
-        let why = format!("{}: the journal ends before its first two lines; run again", dir.display());
+        let why =
+            format!("{}: the journal ends before its first two lines; run again", dir.display());
         return Err(Error::Failed(why));
     };
     if env.class != host.env.class {

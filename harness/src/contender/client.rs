@@ -210,7 +210,8 @@ impl Client {
 }
 
 fn command(launcher: &Launcher, arm: &Arm) -> Result<(PathBuf, Vec<String>), Fault> {
-    let lost = || Fault::new(FaultKind::NoStart, format!("no runtime {} in this build", arm.runtime));
+    let lost =
+        || Fault::new(FaultKind::NoStart, format!("no runtime {} in this build", arm.runtime));
     let info = find_runtime(&arm.runtime).ok_or_else(lost)?;
     Ok(match &info.launch {
         Launch::Own => {

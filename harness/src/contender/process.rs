@@ -278,7 +278,9 @@ mod tests {
         }
         assert_eq!(p.error_tail(), "first | the reason");
         let mut p = shell("kill -9 $$");
-        assert!(matches!(p.receive(LIMIT, &never), Err(Broken::Ended(how)) if how.contains("signal 9")));
+        assert!(
+            matches!(p.receive(LIMIT, &never), Err(Broken::Ended(how)) if how.contains("signal 9"))
+        );
     }
 
     #[test]

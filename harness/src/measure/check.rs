@@ -88,7 +88,8 @@ fn check_cell(
             Err(no) => {
                 let check = refused(cell, arm, &no);
                 cell.entries.retain(|e| e.arm != entry.arm);
-                let list = if matches!(no, No::Fault(_)) { &mut cell.failed } else { &mut cell.absent };
+                let list =
+                    if matches!(no, No::Fault(_)) { &mut cell.failed } else { &mut cell.absent };
                 list.insert(arm.id.clone(), check.observed.clone());
                 if check.severity == "error" {
                     progress.warn(&format!("{}, {}: {}", arm.id, cell.key(), check.observed));

@@ -11,8 +11,8 @@
 
 use std::collections::BTreeMap;
 
-use super::order::{Orders, Purpose};
 use super::noise::Noise;
+use super::order::{Orders, Purpose};
 use crate::contender::{Client, Fault, FaultKind, Timed};
 use crate::plan::{DropRules, Effort};
 use crate::stats::{Steady, median, steady};

@@ -107,7 +107,8 @@ mod tests {
 
     #[test]
     fn only_usable_cpus_count_and_idle_is_not_busy() {
-        let text = "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 100 50 4 5 6 0 0\ncpu1 7 0 0 9 0 0 0 1\nintr 5";
+        let text =
+            "cpu  9 9 9 9 9 9 9 9\ncpu0 1 2 3 100 50 4 5 6 0 0\ncpu1 7 0 0 9 0 0 0 1\nintr 5";
         let got = parse(text, &[0], 10).unwrap();
         assert_eq!(got, Counters { busy: (1 + 2 + 3 + 4 + 5) * 10, steal: 60 });
         assert_eq!(parse(text, &[0, 1], 10).unwrap().steal, 70);

@@ -19,7 +19,9 @@ impl Progress {
         let bar = (bar && terminal && verbosity >= 0).then(|| {
             let bar = ProgressBar::with_draw_target(Some(0), ProgressDrawTarget::stderr());
             let style = "{prefix:>9} {bar:28} {pos}/{len}  {elapsed} gone, {eta} to go  {wide_msg}";
-            bar.set_style(ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()));
+            bar.set_style(
+                ProgressStyle::with_template(style).unwrap_or(ProgressStyle::default_bar()),
+            );
             bar
         });
         Progress { bar, verbosity }

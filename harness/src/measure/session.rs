@@ -253,19 +253,14 @@ impl<'a> Session<'a> {
         Ok((epoch, warms))
     }
 
-    fn start_one(
-        &self,
-        cell: usize,
-        arm: usize,
-    ) -> std::result::Result<(Client, Process), Fault> {
+    fn start_one(&self, cell: usize, arm: usize) -> std::result::Result<(Client, Process), Fault> {
         let (spec, target) = (&self.plan.arms[arm], &self.plan.cells[cell]);
         let workers = spec.fixed_workers.unwrap_or(target.workers);
         let expected = expected(target, workers);
         let (client, ready) = Client::start(self.launcher, spec, target, expected)?
             .map_err(|reason| Fault::new(FaultKind::Error, format!("unsupported: {reason}")))?;
-        let list = |cpus: Vec<usize>| {
-            cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",")
-        };
+        let list =
+            |cpus: Vec<usize>| cpus.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let process = Process {
             arm,
             start_ns: ready.start_ns,
@@ -278,4 +273,3 @@ impl<'a> Session<'a> {
         Ok((client, process))
     }
 }
-

@@ -213,7 +213,11 @@ fn runtime_names(given: &[String]) -> Result<Vec<String>> {
     }
     for (i, name) in given.iter().enumerate() {
         if !all.contains(name) {
-            return Err(Error::usage("--runtime", name, format!("want some of {}", all.join(", "))));
+            return Err(Error::usage(
+                "--runtime",
+                name,
+                format!("want some of {}", all.join(", ")),
+            ));
         }
         if given[..i].contains(name) {
             return Err(Error::usage("--runtime", name, "named twice; want each once"));
@@ -299,7 +303,8 @@ fn duration(flag: &'static str, text: &str) -> Result<u64> {
         _ => 0,
     };
     let ms = number.parse::<u64>().ok().and_then(|n| n.checked_mul(factor));
-    ms.filter(|ms| *ms > 0).ok_or_else(|| Error::usage(flag, text, "want a time such as 90s or 10m"))
+    ms.filter(|ms| *ms > 0)
+        .ok_or_else(|| Error::usage(flag, text, "want a time such as 90s or 10m"))
 }
 
 #[cfg(test)]

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use stealbench_workloads::{Clock, Params, RuntimeInfo, Support, Workload, find_runtime, find_workload};
+use stealbench_workloads::{
+    Clock, Params, RuntimeInfo, Support, Workload, find_runtime, find_workload,
+};
 
 use super::{Arm, Cell, Config, DropRules, Effort, Entry, Mode, Plan};
 use crate::error::{Error, Result};

@@ -35,7 +35,8 @@ fn item(question: &'static str, bad: bool, finding: String) -> Item {
 }
 
 fn subset(report: &Report) -> Item {
-    let left = report.plan.left_out.len() + report.notes.iter().filter(|n| n.what == "budget").count();
+    let left =
+        report.plan.left_out.len() + report.notes.iter().filter(|n| n.what == "budget").count();
     let cells = report.plan.cells.len();
     let finding = if left == 0 {
         format!("All {cells} cells that were asked for were measured.")
@@ -46,11 +47,14 @@ fn subset(report: &Report) -> Item {
 }
 
 fn baseline(report: &Report) -> Item {
-    let without = report.plan.cells.iter().filter(|c| !report.plan.baseline.is_some_and(|b| c.has(b)));
+    let without =
+        report.plan.cells.iter().filter(|c| !report.plan.baseline.is_some_and(|b| c.has(b)));
     let n = without.count();
     let finding = match n {
         0 => "Every cell has a plain serial program beside it.".to_string(),
-        n => format!("{n} of {} cells have no serial program beside them.", report.plan.cells.len()),
+        n => {
+            format!("{n} of {} cells have no serial program beside them.", report.plan.cells.len())
+        }
     };
     item("Is a baseline missing?", n > 0, finding)
 }
@@ -109,7 +113,8 @@ fn order(report: &Report) -> Item {
 }
 
 fn unequal(report: &Report) -> Item {
-    let labelled: Vec<&str> = report.plan.arms.iter().filter(|a| !a.label.is_empty()).map(|a| &*a.id).collect();
+    let labelled: Vec<&str> =
+        report.plan.arms.iter().filter(|a| !a.label.is_empty()).map(|a| &*a.id).collect();
     let debug = words::warnings(report).iter().any(|w| w.contains("without optimisation"));
     let finding = if labelled.is_empty() {
         "One executable, one allocator, one profile for all built-in contenders.".to_string()

@@ -169,7 +169,12 @@ fn headline(report: &Report, group: &Group<'_>) -> String {
     };
     let all: Vec<String> = group.cells.iter().filter_map(one).collect();
     let kind = if group.cells[0].0.cpu_clock { "CPU time" } else { "time" };
-    format!("{} takes, {kind} per {}: {}.", report.reference().id, group.cells[0].0.unit, all.join("; "))
+    format!(
+        "{} takes, {kind} per {}: {}.",
+        report.reference().id,
+        group.cells[0].0.unit,
+        all.join("; ")
+    )
 }
 
 fn lines(report: &Report, cell: &Cell, result: &CellResult) -> Vec<Line> {

@@ -45,7 +45,8 @@ fn machine(report: &Report) -> Value {
 
 fn cell(report: &Report, index: usize) -> Value {
     let (cell, result) = (&report.plan.cells[index], &report.results[index]);
-    let contenders: Vec<Value> = result.rows.iter().map(|row| contender(report, index, row)).collect();
+    let contenders: Vec<Value> =
+        result.rows.iter().map(|row| contender(report, index, row)).collect();
     json!({
         "workload": cell.workload, "name": cell.name, "group": cell.group,
         "params": cell.params, "workers": cell.workers, "placement": cell.placement,

@@ -31,10 +31,15 @@ pub fn markdown(report: &Report) -> String {
 }
 
 fn tally(report: &Report, out: &mut String) {
-    let _ = writeln!(out, "| against {} | faster | same | slower | cannot tell | not measurable |", report.reference().id);
+    let _ = writeln!(
+        out,
+        "| against {} | faster | same | slower | cannot tell | not measurable |",
+        report.reference().id
+    );
     let _ = writeln!(out, "|---|---:|---:|---:|---:|---:|");
     for (name, [faster, slower, same, open, not]) in words::tally(report) {
-        let _ = writeln!(out, "| {} | {faster} | {same} | {slower} | {open} | {not} |", escaped(&name));
+        let _ =
+            writeln!(out, "| {} | {faster} | {same} | {slower} | {open} | {not} |", escaped(&name));
     }
     let _ = writeln!(out);
 }
@@ -46,7 +51,10 @@ fn losses(report: &Report, out: &mut String) {
         let _ = writeln!(out, "No contender was found faster in any cell.\n");
         return;
     }
-    let _ = writeln!(out, "| contender | cell | time / reference | CPUs kept busy | |\n|---|---|---:|---|---|");
+    let _ = writeln!(
+        out,
+        "| contender | cell | time / reference | CPUs kept busy | |\n|---|---|---:|---|---|"
+    );
     for l in losses {
         let size = if l.grave { "10 % or more" } else { "" };
         let note = if l.baseline { "no scheduler" } else { size };
@@ -102,7 +110,10 @@ fn machine(report: &Report, out: &mut String) {
     }
     let idle = words::idle_costs(report);
     if !idle.is_empty() {
-        let _ = writeln!(out, "\n## Idle cost\n\n| contender | share of one CPU when idle |\n|---|---:|");
+        let _ = writeln!(
+            out,
+            "\n## Idle cost\n\n| contender | share of one CPU when idle |\n|---|---:|"
+        );
         for (arm, share) in idle {
             let _ = writeln!(out, "| {} | {} |", escaped(&arm), percent(share));
         }

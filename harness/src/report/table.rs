@@ -72,9 +72,11 @@ fn group_table(report: &Report, group: &Group<'_>, width: Option<u16>, colour: b
         if rows.iter().all(Option::is_none) {
             continue;
         }
-        let literal = group.cells.iter().zip(&rows).any(|((cell, _), row)| {
-            row.is_some_and(|row| words::lane(cell, row) == "literal")
-        });
+        let literal = group
+            .cells
+            .iter()
+            .zip(&rows)
+            .any(|((cell, _), row)| row.is_some_and(|row| words::lane(cell, row) == "literal"));
         let mark = if literal { " (literal)" } else { "" };
         let mut line = vec![TableCell::new(format!("{}{mark}", words::arm_name(report, arm)))];
         line.extend(rows.into_iter().map(|row| figure(report, row)));

@@ -106,8 +106,16 @@ pub(super) fn session_line(report: &Report) -> String {
         word(report),
         count(report.epochs as u64),
         report.plan.cells.len(),
-        if report.parts > 1 { format!(", measured in {} parts", report.parts) } else { String::new() },
-        if report.wall_ns > 0 { duration(report.wall_ns as f64 * 1e-9) } else { "unfinished".into() },
+        if report.parts > 1 {
+            format!(", measured in {} parts", report.parts)
+        } else {
+            String::new()
+        },
+        if report.wall_ns > 0 {
+            duration(report.wall_ns as f64 * 1e-9)
+        } else {
+            "unfinished".into()
+        },
         fact("cpu_model"),
         fact("cores"),
         fact("logical_cpus"),
@@ -135,7 +143,9 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
     }
     let debug = |b: &&crate::store::Build| b.facts.get("profile") == Some(&Value::from("debug"));
     if report.builds.iter().any(|b| debug(&b)) {
-        out.push("The contenders were built without optimisation: these times mean nothing.".into());
+        out.push(
+            "The contenders were built without optimisation: these times mean nothing.".into(),
+        );
     }
     let mut failed: BTreeMap<String, Vec<(String, String)>> = BTreeMap::new();
     for (arm, cell, what) in report.failures() {
@@ -267,8 +277,10 @@ fn trouble(result: &CellResult) -> Vec<String> {
 /// Length of the samples of a cell, fastest to slowest contender.
 pub(super) fn sample_span(cell: &Cell, result: &CellResult) -> String {
     let work = (cell.iters * cell.units.max(1)) as f64;
-    let lengths: Vec<f64> = result.rows.iter().filter_map(|r| r.unit_ns).map(|ns| ns * work).collect();
-    let ends = lengths.iter().copied().reduce(f64::min).zip(lengths.iter().copied().reduce(f64::max));
+    let lengths: Vec<f64> =
+        result.rows.iter().filter_map(|r| r.unit_ns).map(|ns| ns * work).collect();
+    let ends =
+        lengths.iter().copied().reduce(f64::min).zip(lengths.iter().copied().reduce(f64::max));
     ends.map_or(String::new(), |(lo, hi)| format!("samples of {} to {}", time(lo), time(hi)))
 }
 
@@ -276,7 +288,9 @@ pub(super) fn sample_span(cell: &Cell, result: &CellResult) -> String {
 pub(super) fn idle_costs(report: &Report) -> Vec<(String, f64)> {
     let mut out: BTreeMap<String, f64> = BTreeMap::new();
     for check in &report.checks {
-        if let Some((arm, share)) = check.arm.clone().zip(check.idle_share).filter(|a| a.0 != "null") {
+        if let Some((arm, share)) =
+            check.arm.clone().zip(check.idle_share).filter(|a| a.0 != "null")
+        {
             let worst = out.entry(arm).or_insert(0.0);
             *worst = worst.max(share);
         }

@@ -84,7 +84,10 @@ mod tests {
             };
             values.iter().zip(scales).map(one).sum()
         };
-        (0..=40_000).map(|i| -2.0 + f64::from(i) * 1e-4).min_by(|a, b| loss(*a).total_cmp(&loss(*b))).unwrap()
+        (0..=40_000)
+            .map(|i| -2.0 + f64::from(i) * 1e-4)
+            .min_by(|a, b| loss(*a).total_cmp(&loss(*b)))
+            .unwrap()
     }
 
     #[test]

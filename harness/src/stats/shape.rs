@@ -58,7 +58,10 @@ pub fn describe(samples: &[f64], tick: f64) -> Shape {
         let mid = |part: &[f64]| median(part).unwrap_or(0.0);
         let share = |part: &[f64]| part.len() as f64 / n as f64;
         if share(low) > SHARE && share(high) > SHARE && mid(high) > APART * mid(low) {
-            return Shape::TwoGroups { low: (mid(low), share(low)), high: (mid(high), share(high)) };
+            return Shape::TwoGroups {
+                low: (mid(low), share(low)),
+                high: (mid(high), share(high)),
+            };
         }
     }
     outliers(&s, tick)
@@ -114,7 +117,9 @@ mod tests {
         let mut samples: Vec<f64> = (0..99).map(|i| 10.0 + f64::from(i % 7) * 0.05).collect();
         samples.push(101.5);
         match describe(&samples, 0.001) {
-            Shape::Outliers { count: 1, n: 100, farthest } => assert!((farthest - 10.0).abs() < 0.2),
+            Shape::Outliers { count: 1, n: 100, farthest } => {
+                assert!((farthest - 10.0).abs() < 0.2)
+            }
             other => panic!("{other:?}"),
         }
     }

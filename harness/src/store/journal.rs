@@ -171,9 +171,8 @@ fn decode(line: &[u8], seq: u64) -> std::result::Result<(Option<Record>, String)
 }
 
 /// Every kind of this version.
-const KINDS: [&str; 11] = [
-    "session", "env", "build", "plan", "check", "warm", "epoch", "stat", "verdict", "note", "end",
-];
+const KINDS: [&str; 11] =
+    ["session", "env", "build", "plan", "check", "warm", "epoch", "stat", "verdict", "note", "end"];
 
 #[cfg(test)]
 mod tests {
@@ -237,7 +236,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = three_lines(dir.path());
         let text = std::fs::read_to_string(&path).unwrap();
-        let kept: Vec<&str> = text.lines().enumerate().filter(|(i, _)| *i != 0).map(|l| l.1).collect();
+        let kept: Vec<&str> =
+            text.lines().enumerate().filter(|(i, _)| *i != 0).map(|l| l.1).collect();
         std::fs::write(&path, kept.join("\n") + "\n").unwrap();
         assert!(matches!(load(dir.path()), Err(Error::Journal { line: 1, .. })));
     }

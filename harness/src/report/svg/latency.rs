@@ -34,7 +34,8 @@ pub fn latency(report: &Report, cell: &Cell, result: &CellResult) -> Option<Stri
     for (i, (_, label)) in STEPS.iter().enumerate() {
         canvas.text("tick m", (x(i), BOTTOM + 15.0), label);
     }
-    let what = format!("share of tasks that waited at most so long, {}", words::workers(cell.workers));
+    let what =
+        format!("share of tasks that waited at most so long, {}", words::workers(cell.workers));
     canvas.text("tick m", (WIDTH / 2.0, BOTTOM + 32.0), &what);
     let mut ends = Vec::new();
     for (form, row) in rows.iter().enumerate() {

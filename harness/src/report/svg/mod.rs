@@ -57,7 +57,8 @@ impl Canvas {
 
     pub(super) fn circle(&mut self, class: &str, at: (f64, f64), r: f64) {
         let (x, y) = at;
-        let _ = writeln!(self.body, r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{r:.1}"/>"#);
+        let _ =
+            writeln!(self.body, r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{r:.1}"/>"#);
     }
 
     /// A mark of one of eight forms around `at`.
@@ -67,7 +68,9 @@ impl Canvas {
         match form % 4 {
             0 => self.circle(class, at, R),
             1 => self.rect(class, (x - R * 0.9, y - R * 0.9), (R * 1.8, R * 1.8)),
-            2 => self.polygon(class, &[(x, y - R * 1.2), (x + R * 1.1, y + R), (x - R * 1.1, y + R)]),
+            2 => {
+                self.polygon(class, &[(x, y - R * 1.2), (x + R * 1.1, y + R), (x - R * 1.1, y + R)])
+            }
             _ => self.polygon(
                 class,
                 &[(x, y - R * 1.3), (x + R * 1.3, y), (x, y + R * 1.3), (x - R * 1.3, y)],

@@ -21,12 +21,20 @@ pub fn null_strip(report: &Report) -> Option<String> {
     canvas.rect("margin", (a, top), (b - a, bottom - top));
     for tick in axis.ticks(7) {
         let one = (tick - 1.0).abs() < 1e-9;
-        canvas.line(if one { "one" } else { "grid" }, (axis.at(tick), top), (axis.at(tick), bottom));
+        canvas.line(
+            if one { "one" } else { "grid" },
+            (axis.at(tick), top),
+            (axis.at(tick), bottom),
+        );
         let text = format!("{tick:.3}");
         let text = text.trim_end_matches('0').trim_end_matches('.');
         canvas.text(if one { "tick m b" } else { "tick m" }, (axis.at(tick), bottom + 14.0), text);
     }
-    canvas.text("tick m", (WIDTH / 2.0, bottom + 28.0), "reference ÷ reference; shaded: the margin");
+    canvas.text(
+        "tick m",
+        (WIDTH / 2.0, bottom + 28.0),
+        "reference ÷ reference; shaded: the margin",
+    );
     let step = (bottom - top - 8.0) / all.len().max(1) as f64;
     for (n, i) in all.iter().enumerate() {
         let y = top + 4.0 + step * (n as f64 + 0.5);

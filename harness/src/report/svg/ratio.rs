@@ -84,12 +84,22 @@ fn draw(canvas: &mut Canvas, report: &Report, row: &Row, axis: &LogAxis, y: f64)
     canvas.line(&format!("bar {class}"), (axis.at(i.lo), y), (axis.at(i.hi), y));
     let x = axis.at(i.estimate);
     if i.estimate > axis.hi {
-        canvas.polygon(&format!("dot {class}"), &[(x + 4.0, y), (x - 4.0, y - 5.0), (x - 4.0, y + 5.0)]);
+        canvas.polygon(
+            &format!("dot {class}"),
+            &[(x + 4.0, y), (x - 4.0, y - 5.0), (x - 4.0, y + 5.0)],
+        );
     } else if i.estimate < axis.lo {
-        canvas.polygon(&format!("dot {class}"), &[(x - 4.0, y), (x + 4.0, y - 5.0), (x + 4.0, y + 5.0)]);
+        canvas.polygon(
+            &format!("dot {class}"),
+            &[(x - 4.0, y), (x + 4.0, y - 5.0), (x + 4.0, y + 5.0)],
+        );
     } else {
         canvas.circle(&format!("dot {class}"), (x, y), 4.2);
     }
     let word = verdict.map_or("", Verdict::short);
-    canvas.text(&format!("word {class}"), (RIGHT + 8.0, y + 4.0), &format!("{} {word}", ratio(i.estimate)));
+    canvas.text(
+        &format!("word {class}"),
+        (RIGHT + 8.0, y + 4.0),
+        &format!("{} {word}", ratio(i.estimate)),
+    );
 }

@@ -27,7 +27,8 @@ pub fn speedup(report: &Report, group: &Group<'_>) -> Option<String> {
     let values = || series.iter().flat_map(|(_, s)| s.iter().flat_map(|(_, i)| [i.lo, i.hi]));
     let top = counts.iter().map(|n| ideal(*n)).chain(values()).fold(1.0, f64::max) * 1.1;
     let low = values().fold(1.0, f64::min).max(top / 1e5) / 1.1;
-    let x = LogAxis { lo: *counts.first()? as f64, hi: *counts.last()? as f64, from: LEFT, to: RIGHT };
+    let x =
+        LogAxis { lo: *counts.first()? as f64, hi: *counts.last()? as f64, from: LEFT, to: RIGHT };
     let y = LogAxis { lo: low, hi: top, from: BOTTOM, to: TOP };
     let mut canvas = Canvas::new(HEIGHT, "Speed-up over the serial program, by workers");
     frame(&mut canvas, &counts, &x, &y);
@@ -40,7 +41,8 @@ pub fn speedup(report: &Report, group: &Group<'_>) -> Option<String> {
         .collect();
     canvas.path("ceiling", &ceilings);
     for (form, (_, points)) in series.iter().enumerate() {
-        let path: Vec<_> = points.iter().map(|(n, i)| (x.at(*n as f64), y.at(i.estimate))).collect();
+        let path: Vec<_> =
+            points.iter().map(|(n, i)| (x.at(*n as f64), y.at(i.estimate))).collect();
         canvas.path(&format!("line c{form}"), &path);
         for (n, i) in points {
             let at = x.at(*n as f64);
