@@ -78,6 +78,9 @@ struct Player<A> {
     gaps: Vec<f64>,
 }
 
+/// An epoch, how each contender warmed up, and the contenders in the order in which they came.
+pub type Measured<A> = (Epoch, Vec<Warm>, Vec<A>);
+
 /// CPU time off stage that is not held against a contender: reading its pipe, going to sleep.
 const IDLE_FREE_NS: u64 = 200_000;
 
@@ -90,7 +93,7 @@ pub fn measure_epoch<A: Actor, O: Outside>(
     input: &EpochInput<'_>,
     actors: Vec<(usize, A, Process)>,
     outside: &mut O,
-) -> Result<(Epoch, Vec<Warm>, Vec<A>), (usize, Fault)> {
+) -> Result<Measured<A>, (usize, Fault)> {
     let mut players: Vec<Player<A>> = actors.into_iter().map(Player::new).collect();
     let arms: Vec<usize> = players.iter().map(|p| p.arm).collect();
     let place = [input.cell as u64, u64::from(input.epoch), 0];

@@ -18,7 +18,7 @@ mod rounds;
 mod session;
 
 pub use check::check_pass;
-pub use epoch::{Actor, EpochInput, Outside, measure_epoch};
+pub use epoch::{Actor, EpochInput, Measured, Outside, measure_epoch};
 pub use interrupt::Interrupts;
 pub use noise::{Noise, RealOutside};
 pub use order::{Orders, Purpose};

@@ -5,7 +5,7 @@
 //! - A finished epoch is never run again, in whichever part of the session it was measured.
 //! - However a session ends (complete, interrupt, fault of a contender), its journal says so.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use super::check::expected;
@@ -46,6 +46,8 @@ pub struct Session<'a> {
     restless: BTreeSet<(usize, usize)>,
     /// Cells given up because of the time budget.
     shed: BTreeSet<usize>,
+    /// What the epochs of each cell took in this part, in seconds.
+    costs: BTreeMap<usize, Vec<f64>>,
 }
 
 /// How far above the time budget a session may run before cells are given up.
@@ -78,6 +80,7 @@ impl<'a> Session<'a> {
             out: BTreeSet::new(),
             restless: BTreeSet::new(),
             shed: BTreeSet::new(),
+            costs: BTreeMap::new(),
         }
     }
 
@@ -111,7 +114,6 @@ impl<'a> Session<'a> {
             }
             let done = pairs.iter().filter(|p| self.is_done(**p)).count();
             self.progress.stretch("measuring", pairs.len() as u64, done as u64);
-            let began = self.start.elapsed().as_secs_f64();
             for (i, &(cell, epoch)) in pairs.iter().enumerate() {
                 if self.is_done((cell, epoch)) || self.shed.contains(&cell) {
                     continue;
@@ -119,11 +121,14 @@ impl<'a> Session<'a> {
                 if self.interrupts.asked() {
                     return Ok(Ended::Interrupted);
                 }
+                let from = Instant::now();
                 if !self.epoch(cell, epoch)? {
                     return Ok(Ended::Interrupted);
                 }
+                self.costs.entry(cell).or_default().push(from.elapsed().as_secs_f64());
                 self.progress.step(&self.plan.cells[cell].key());
-                self.shed_if_late(round, began, (i + 1) as f64 / pairs.len() as f64)?;
+                let share = (i + 1) as f64 / pairs.len() as f64;
+                self.shed_if_late(round, &pairs[i + 1..], share)?;
             }
         }
         Ok(Ended::Complete)
@@ -145,21 +150,31 @@ impl<'a> Session<'a> {
         self.plan.budget_s.is_some_and(|b| spent > b as f64 * factor)
     }
 
-    /// Gives up the last cells of the plan while the first round looks like passing the budget.
-    fn shed_if_late(&mut self, round: u32, began: f64, share: f64) -> Result<()> {
+    /// Gives a cell up while the first round looks like passing the budget: of the least important
+    /// tier, the one with the most still to come.
+    fn shed_if_late(&mut self, round: u32, rest: &[(usize, u32)], share: f64) -> Result<()> {
         let Some(budget) = self.plan.budget_s.filter(|_| round == 0 && share >= SHED_FROM) else {
             return Ok(());
         };
-        let spent = self.start.elapsed().as_secs_f64();
-        let kept = 1.0 - self.shed.len() as f64 / self.plan.cells.len() as f64;
-        let rest = (spent - began) / share * (1.0 - share) * kept;
-        let last = (1..self.plan.cells.len()).rev().find(|c| !self.shed.contains(c));
-        let (true, Some(last)) = (spent + rest > budget as f64 * OVERRUN, last) else {
+        let mean = |costs: &[f64]| costs.iter().sum::<f64>() / costs.len().max(1) as f64;
+        let all: Vec<f64> = self.costs.values().flatten().copied().collect();
+        let mut left: BTreeMap<usize, f64> = BTreeMap::new();
+        for (cell, _) in rest.iter().filter(|p| !self.shed.contains(&p.0) && !self.is_done(**p)) {
+            let price = self.costs.get(cell).map_or_else(|| mean(&all), |c| mean(c));
+            *left.entry(*cell).or_insert(0.0) += price;
+        }
+        let total = self.start.elapsed().as_secs_f64() + left.values().sum::<f64>();
+        if total <= budget as f64 * OVERRUN || left.len() < 2 {
             return Ok(());
-        };
-        self.shed.insert(last);
-        let key = self.plan.cells[last].key();
-        let text = format!("{key}: given up, the time budget of {budget} s would not hold");
+        }
+        let tier = |cell: usize| self.plan.cells[cell].tier;
+        let worst = left
+            .iter()
+            .max_by(|a, b| tier(*a.0).cmp(&tier(*b.0)).then(a.1.total_cmp(b.1)).then(a.0.cmp(b.0)));
+        let Some((&cell, seconds)) = worst else { return Ok(()) };
+        let key = self.key(cell);
+        let text = format!("{key}: given up, {seconds:.0} s more would pass the time budget");
+        self.shed.insert(cell);
         self.note("budget", &text)
     }
 

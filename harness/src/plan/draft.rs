@@ -181,13 +181,13 @@ fn effort(mode: Mode) -> Effort {
         epochs_min: 8,
         epochs_max: 11,
         target_half_width: None,
-        blocks: 2,
+        blocks: 1,
         warm_window: 4,
-        warm_samples: 5,
-        warm_ns: 150 * MS,
-        aim_ns: 6 * MS,
+        warm_samples: 4,
+        warm_ns: 100 * MS,
+        aim_ns: 5 * MS,
         floor_ns: MS,
-        cap_ns: 40 * MS,
+        cap_ns: 30 * MS,
     };
     let standard = Effort {
         epochs_max: 30,

@@ -7,8 +7,10 @@
 
 use super::{Cell, Effort, Plan};
 
-/// What starting a process and setting it up costs, in ns; measured on two-core guests.
-const START_NS: u64 = 14_000_000;
+/// What starting a process, setting it up and ending it costs, in ns; measured on two-core guests.
+const START_NS: u64 = 5_000_000;
+/// The check pass lets each contender rest once a worker count, for so long.
+const REST_NS: u64 = 25_000_000;
 /// A trial sample's share of the aim when nothing is known yet: most contenders are faster than the
 /// slowest, which the aim is for.
 const UNKNOWN_SHARE: f64 = 0.5;
@@ -45,7 +47,7 @@ pub fn expected_seconds(plan: &Plan, trials: Option<&[Vec<u64>]>) -> f64 {
 }
 
 fn check_seconds(cell: &Cell, effort: &Effort) -> f64 {
-    cell.entries.len() as f64 * (START_NS + 3 * effort.aim_ns) as f64 * 1e-9
+    cell.entries.len() as f64 * (START_NS + REST_NS + effort.aim_ns) as f64 * 1e-9
 }
 
 /// Leaves out, from the end of the plan, what does not fit into `seconds`; the first cell always

@@ -48,7 +48,7 @@ fn losses(report: &Report, out: &mut String) {
     let _ = writeln!(out, "## Where {} loses\n", report.reference().id);
     let losses = words::losses(report);
     if losses.is_empty() {
-        let _ = writeln!(out, "No contender was found faster in any cell.\n");
+        let _ = writeln!(out, "{}\n", words::no_losses(report));
         return;
     }
     let _ = writeln!(

@@ -110,7 +110,7 @@ fn losses(report: &Report, out: &mut String) {
     let (plain, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|l| l.baseline);
     let name = &report.reference().id;
     if others.is_empty() {
-        let _ = writeln!(out, "\nNo contender was found faster than {name}.");
+        let _ = writeln!(out, "\nWhere {name} loses: {}", words::no_losses(report));
     } else {
         let _ = writeln!(out, "\nWhere {name} loses (time of the other divided by its own):");
         for loss in others {

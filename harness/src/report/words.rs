@@ -55,10 +55,21 @@ pub(super) fn losses(report: &Report) -> Vec<Loss> {
     out
 }
 
-/// How often each contender came out how, against the reference.
+/// What to say where the reference loses nowhere: that nothing is faster, or that nothing was decided.
+pub(super) fn no_losses(report: &Report) -> &'static str {
+    let open = |v| matches!(v, Verdict::CannotTell | Verdict::NotMeasurable);
+    if report.judged().all(|(.., verdict)| open(verdict)) {
+        "This session could not decide any comparison, so it cannot say."
+    } else {
+        "No contender was found faster in any cell."
+    }
+}
+
+/// How often each contender came out how against the reference, in its idiomatic lane.
 pub(super) fn tally(report: &Report) -> Vec<(String, [usize; 5])> {
     let mut out: BTreeMap<usize, [usize; 5]> = BTreeMap::new();
-    for (_, row, verdict) in report.judged() {
+    let idiomatic = report.judged().filter(|(cell, row, _)| lane(cell, row).is_empty());
+    for (_, row, verdict) in idiomatic {
         out.entry(row.arm).or_default()[verdict as usize] += 1;
     }
     out.into_iter().map(|(arm, n)| (arm_name(report, arm), n)).collect()
@@ -179,6 +190,17 @@ pub(super) fn arm_name(report: &Report, arm: usize) -> String {
 /// The same with what must always stand beside it.
 pub(super) fn name(report: &Report, row: &Row) -> String {
     arm_name(report, row.arm)
+}
+
+/// The name for pictures, where there is little room: a star for the literal lane.
+pub(super) fn short_name(report: &Report, cell: &Cell, row: &Row) -> String {
+    let star = if lane(cell, row).is_empty() { "" } else { "*" };
+    format!("{}{star}", name(report, row))
+}
+
+/// Whether any contender of the group is in the literal lane.
+pub(super) fn any_literal(group: &Group<'_>) -> bool {
+    group.cells.iter().any(|(cell, _)| cell.entries.iter().any(|e| e.lane == "literal"))
 }
 
 /// `literal`, or nothing for the idiomatic lane.

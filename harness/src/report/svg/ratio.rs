@@ -36,8 +36,11 @@ pub fn ratio_plot(report: &Report, group: &Group<'_>) -> Option<String> {
     for (cell, result) in &group.cells {
         y += HEAD;
         canvas.text("head", (0.0, y - 7.0), &words::workers(cell.workers));
-        for row in shown(report, &result.rows) {
-            draw(&mut canvas, report, row, &axis, y + 0.5 * ROW);
+        let mut rows: Vec<&Row> = shown(report, &result.rows).collect();
+        rows.sort_by_key(|row| !words::lane(cell, row).is_empty()); // Stable: literal ones last.
+        for row in rows {
+            let name = words::short_name(report, cell, row);
+            draw(&mut canvas, &name, row, &axis, y + 0.5 * ROW);
             y += ROW;
         }
     }
@@ -63,8 +66,8 @@ fn axis(report: &Report, group: &Group<'_>) -> Option<LogAxis> {
     Some(LogAxis { lo, hi, from: LEFT, to: RIGHT })
 }
 
-fn draw(canvas: &mut Canvas, report: &Report, row: &Row, axis: &LogAxis, y: f64) {
-    canvas.text("name", (0.0, y + 4.0), &words::name(report, row));
+fn draw(canvas: &mut Canvas, name: &str, row: &Row, axis: &LogAxis, y: f64) {
+    canvas.text("name", (0.0, y + 4.0), name);
     let Some(r) = &row.ratio else {
         let why = if row.fault.is_some() { "failed" } else { "no ratio" };
         canvas.text("word", (RIGHT + 6.0, y + 4.0), why);
