@@ -82,10 +82,9 @@ impl<'s> Scope<'s> {
     }
 
     fn run<F: FnOnce(&Scope<'s>)>(&self, f: F) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| f(self))) {
-            if !is_quiet_end(&*payload) {
-                self.panic.lock().get_or_insert(payload);
-            }
+        let ended = catch_unwind(AssertUnwindSafe(|| f(self)));
+        if let Some(payload) = ended.err().filter(|p| !is_quiet_end(&**p)) {
+            self.panic.lock().get_or_insert(payload);
         }
     }
 }

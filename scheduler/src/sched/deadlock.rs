@@ -114,7 +114,7 @@ pub(crate) fn fatal_panic(id: u64, payload: &(dyn Any + Send)) -> ! {
 }
 
 /// The message of a payload, as Go would print it.
-pub(crate) fn panic_text<'a>(payload: &'a (dyn Any + Send)) -> &'a str {
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<&'static str>()
         .copied()

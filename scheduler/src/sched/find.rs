@@ -66,10 +66,9 @@ pub(crate) fn find_runnable<W: World>(w: &W) -> Found<W::G> {
 fn look_near<W: World>(w: &W) -> Option<Found<W::G>> {
     let hub = w.hub();
     // FIND-5, GQ-5.
-    if hub.rules().fairness_due(w.tick()) && !hub.global_looks_empty() {
-        if let Some(g) = w.global_one() {
-            return Some(fresh(g));
-        }
+    let due = hub.rules().fairness_due(w.tick()) && !hub.global_looks_empty();
+    if let Some(g) = due.then(|| w.global_one()).flatten() {
+        return Some(fresh(g));
     }
     // FIND-7
     if let Some(g) = w.take_next() {
@@ -238,14 +237,13 @@ fn recheck_queues<W: World>(w: &W) -> Recheck<W::G> {
     let hub = w.hub();
     if !hub.global_looks_empty() {
         hub.lock();
-        if !hub.locked_global_is_empty() {
-            if let Some(p) = hub.locked_take_idle() {
-                w.acquire(p);
-                let g = w.locked_global_batch();
-                hub.unlock();
-                become_spinning(w);
-                return g.map_or(Recheck::HaveP, Recheck::Work);
-            }
+        let some = !hub.locked_global_is_empty();
+        if let Some(p) = some.then(|| hub.locked_take_idle()).flatten() {
+            w.acquire(p);
+            let g = w.locked_global_batch();
+            hub.unlock();
+            become_spinning(w);
+            return g.map_or(Recheck::HaveP, Recheck::Work);
         }
         hub.unlock();
     }

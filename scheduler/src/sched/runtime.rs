@@ -12,7 +12,7 @@ use crate::policy::Policy;
 use crate::sched::deadlock::DeadlockReport;
 use crate::sched::metrics::Metrics;
 use crate::sched::park::{current, outside_gate};
-use crate::sched::spawn::go_outside;
+use crate::sched::spawn::{go_outside, is_quiet_end};
 use crate::sched::state::{Plan, Sched};
 use crate::sched::{deadlock, shutdown, sysmon};
 use crate::shim::Note;
@@ -168,7 +168,8 @@ impl Runtime {
     }
 
     /// Runs `f` as a main goroutine and returns its value; the calling thread sleeps meanwhile. Other
-    /// goroutines are not waited for, and live on until the runtime ends.
+    /// goroutines are not waited for, and live on until the runtime ends. If `f` calls [`goexit`](crate::goexit),
+    /// the others run on and this never returns (DEAD-4).
     ///
     /// If nobody can run any more, the process ends with Go's report and status 2 (see
     /// [`DeadlockReport`]).
@@ -184,10 +185,14 @@ impl Runtime {
         let note = Note::new();
         note.bind();
         let mut result = None;
-        let slot = Slot(&raw mut result, &raw const note, &*self.sched);
+        let slot = Slot(&raw mut result, &raw const note, &self.sched);
         let main = move || {
             let slot = slot;
-            let ended = catch_unwind(AssertUnwindSafe(f));
+            let ended = match catch_unwind(AssertUnwindSafe(f)) {
+                // DEAD-4: goexit: others may run on, and the caller waits.
+                Err(payload) if is_quiet_end(&*payload) => resume_unwind(payload),
+                ended => ended,
+            };
             // Before the wake: from then on nobody waits for a main goroutine (DEAD-2).
             slot.2.locked(|central| central.callers -= 1);
             // SAFETY: the caller waits below until the note is set, which is the last use.
@@ -233,6 +238,13 @@ impl Runtime {
         self.sched.snapshot()
     }
 
+    /// Numbers of the goroutines that are on a queue now (rings, runnext slots, global queue): made ready, not
+    /// yet run. A snapshot for watchdogs; takes the scheduler's lock for a moment.
+    #[must_use]
+    pub fn queued(&self) -> Vec<u64> {
+        self.sched.queued()
+    }
+
     /// Ends the runtime, as dropping it does with a limit of one second.
     ///
     /// Worker threads stop at their next scheduling point; closures in `syscall` or `blocking` are waited for.
@@ -244,12 +256,10 @@ impl Runtime {
     /// What was still running when `limit` had passed; those threads are left alone, and so is all memory
     /// that they may touch.
     pub fn shutdown(self, limit: Duration) -> Result<(), Unfinished> {
-        let sched = self.sched.clone();
-        std::mem::forget(self);
-        // The reference that `self` held. SAFETY: `self` was forgotten, so its count is ours to give back.
-        let result = shutdown::end(&sched, limit);
-        unsafe { Arc::decrement_strong_count(Arc::as_ptr(&sched)) };
-        result
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is neither used nor dropped after.
+        let sched = unsafe { ptr::read(&this.sched) };
+        shutdown::end(&sched, limit)
     }
 }
 

@@ -98,7 +98,10 @@ struct Undertaker<'a> {
 
 impl<'a> Undertaker<'a> {
     fn new(sched: &'a Sched) -> Undertaker<'a> {
-        let m = sched.locked(|central| worker::reserve(sched, central));
+        let m = sched.locked(|central| {
+            sched.forget_idle(central); // One P goes on, and nobody is to be woken.
+            worker::reserve(sched, central)
+        });
         // SAFETY: workers live as long as the scheduler (I3 of `state`).
         let m = unsafe { &*m };
         m.note.bind();

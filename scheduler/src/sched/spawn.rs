@@ -158,7 +158,8 @@ pub(crate) fn retire(m: &M, g: *mut G) {
 }
 
 /// What every goroutine's coroutine runs: closures, one after another (I1).
-pub(crate) fn body(g: *mut G) {
+pub(crate) extern "C" fn body(this: *mut ()) {
+    let g = this.cast::<G>();
     loop {
         // SAFETY: we are `g`; the call was filled by `prepare`.
         let call = unsafe { (*g).call.get() };
@@ -166,11 +167,9 @@ pub(crate) fn body(g: *mut G) {
             // SAFETY: as above. Ordering: set before we were made runnable.
             unsafe { if (*g).unwind.load(Relaxed) { Call::discard(call) } else { Call::run(call) } }
         }));
-        if let Err(payload) = ended {
-            if !(payload.is::<Ending>() || payload.is::<Goexit>()) {
-                // SAFETY: we are `g`.
-                fatal_panic(unsafe { (*g).id.load(Relaxed) }, &*payload);
-            }
+        if let Some(payload) = ended.err().filter(|p| !is_quiet_end(&**p)) {
+            // SAFETY: we are `g`.
+            fatal_panic(unsafe { (*g).id.load(Relaxed) }, &*payload);
         }
         let m = current().expect("M-3: a goroutine without a worker");
         m.action.set(Action::Exit);

@@ -373,6 +373,11 @@ impl Sched {
         Some(p)
     }
 
+    /// No P is idle any more: the end of the runtime has taken them all.
+    pub(crate) fn forget_idle(&self, central: &mut Central) {
+        while self.take_idle(central).is_some() {}
+    }
+
     /// The global queue's tail. Spec: GQ-2.
     ///
     /// # Safety

@@ -153,6 +153,7 @@ fn give_p_to<L: Rules>(w: &Worker<'_, L>, owner: &M) -> bool {
     p.m.store(ptr::null_mut(), Release); // Ordering: sysmon's look.
     w.m.p.store(ptr::null_mut(), Release);
     w.m.sched().locked(|central| central.idle_locked -= 1);
+    owner.sched().count.starting.fetch_add(1, Relaxed); // Ordering: a number for people.
     owner.next_p.store(ptr::from_ref(p).cast_mut(), Release); // Ordering: published by the note.
     owner.note.wake();
     w.stop_worker()

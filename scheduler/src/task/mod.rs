@@ -11,7 +11,7 @@
 
 pub(crate) mod call;
 
-use crate::coro::{Coro, Exit};
+use crate::coro::{Coro, Exit, fp};
 use crate::runq::Linked;
 use crate::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 use call::Call;
@@ -95,6 +95,8 @@ pub(crate) struct G {
     pub(crate) m: AtomicPtr<()>,
     /// The M it is locked to, or null. Spec: LOCK-1.
     pub(crate) locked_m: Cell<*mut ()>,
+    /// Its floating-point control word while it is off its thread.
+    fp: Cell<u32>,
     /// Claimed by the first waker of a select. Spec: SEL-6.
     pub(crate) select_done: AtomicU32,
     /// The runtime ends: a wait that returns must unwind, not go on.
@@ -130,6 +132,7 @@ impl G {
             coro: UnsafeCell::new(None),
             m: AtomicPtr::new(ptr::null_mut()),
             locked_m: Cell::new(ptr::null_mut()),
+            fp: Cell::new(fp::DEFAULT),
             select_done: AtomicU32::new(0),
             unwind: AtomicBool::new(false),
             interruptible: Cell::new(false),
@@ -149,7 +152,7 @@ impl G {
     pub(crate) unsafe fn attach(
         this: *mut G,
         stack: crate::coro::stack::StackSlot,
-        body: fn(*mut G),
+        body: crate::coro::Body,
     ) {
         let this_addr = Sendable(this);
         // SAFETY: (2).
@@ -172,7 +175,17 @@ impl G {
         // SAFETY: (1): the only reference to the coroutine is ours while it runs.
         unsafe {
             let coro = (*self.coro.get()).as_mut().unwrap_unchecked();
+            if self.fp.get() != fp::DEFAULT {
+                fp::set_control(self.fp.get());
+            }
             coro.enter();
+        }
+        let fp = fp::control();
+        if fp != self.fp.get() {
+            self.fp.set(fp);
+        }
+        if fp != fp::DEFAULT {
+            fp::set_control(fp::DEFAULT);
         }
     }
 
@@ -200,10 +213,11 @@ impl G {
     }
 }
 
-fn enter_body(this: *mut G, exit: &Exit, body: fn(*mut G)) {
+fn enter_body(this: *mut G, exit: &Exit, body: crate::coro::Body) {
     // SAFETY: live by `attach`'s contract (1); we are the goroutine (I3).
     unsafe { (*this).exit.set(exit) };
-    body(this);
+    // SAFETY: `body` does not return and lets no panic out.
+    unsafe { crate::coro::outermost(body, this.cast()) }
 }
 
 impl Linked for G {
