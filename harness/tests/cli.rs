@@ -249,8 +249,8 @@ fn a_contender_that_fails_is_named_and_the_others_are_measured() {
         ("die@serial", "died"),
         ("garbage@serial", "garbage"),
         ("panic@serial", "panic"),
-        ("die@serial#12", "died"),
-        ("answer@serial#12", "wrong answer"),
+        ("die@serial#7", "died"),
+        ("answer@serial#7", "wrong answer"),
     ] {
         let dir = TempDir::new().unwrap();
         let output = small(&dir.path().join("s"), &["--json", "--seed", "3"], fault);
@@ -363,7 +363,7 @@ fn fc79_one_interrupt_closes_the_journal_and_resume_measures_the_rest() {
 fn fc79_a_second_interrupt_stops_now() {
     let dir = TempDir::new().unwrap();
     let out = dir.path().join("s");
-    let mut session = Running::start(&out, &["--timeout", "1h", "--seed", "4"], "hang@serial#12");
+    let mut session = Running::start(&out, &["--timeout", "1h", "--seed", "4"], "hang@serial#7");
     session.wait_for("cells, about");
     session.signal(libc::SIGINT);
     session.wait_for("once more to stop now");
@@ -380,7 +380,7 @@ fn fc79_a_second_interrupt_stops_now() {
 fn fc79_a_kill_leaves_no_worker_and_a_journal_that_goes_on() {
     let dir = TempDir::new().unwrap();
     let out = dir.path().join("s");
-    let mut session = Running::start(&out, &["--timeout", "1h", "--seed", "4"], "hang@serial#40");
+    let mut session = Running::start(&out, &["--timeout", "1h", "--seed", "4"], "hang@serial#7");
     session.wait_for("cells, about");
     // From here on serial's worker hangs in its epoch, so there are workers to be left over.
     let workers = loop {
