@@ -11,9 +11,9 @@ use super::{Cell, Effort, Plan};
 const START_NS: u64 = 5_000_000;
 /// The check pass lets each contender rest once a worker count, for so long.
 const REST_NS: u64 = 25_000_000;
-/// A trial sample's share of the aim when nothing is known yet: most contenders are faster than the
-/// slowest, which the aim is for.
-const UNKNOWN_SHARE: f64 = 0.5;
+/// A sample's length in units of the aim when nothing is known yet: most contenders are faster than
+/// the slowest, which the aim is for, but some iterations alone are longer.
+const UNKNOWN_SHARE: f64 = 1.0;
 
 /// Iterations of each sample from the price of one iteration for each arm: the slowest arm's sample
 /// takes `aim`; more, up to `cap`, where the fastest would stay below `floor`. At least 1.
@@ -63,7 +63,7 @@ pub fn fit_budget(plan: &mut Plan, seconds: f64, trials: &mut Option<Vec<Vec<u64
         if fits {
             spent += price;
         } else {
-            let why = format!("would take {price:.0} s, more than the time budget has left");
+            let why = format!("does not fit the time budget: about {:.0} s", price.ceil());
             plan.left_out.insert(cell.key(), why);
         }
         keep.push(fits);

@@ -21,6 +21,11 @@ pub fn markdown(report: &Report) -> String {
     for group in report.groups() {
         section(report, &group, &mut out);
     }
+    if !report.plan.left_out.is_empty() {
+        let n = report.plan.left_out.len();
+        let _ =
+            writeln!(out, "{n} further cells did not fit the time budget; the page lists them.\n");
+    }
     machine(report, &mut out);
     let _ = writeln!(out, "## Self-audit\n\n| question | answer | finding |\n|---|---|---|");
     for item in audit::audit(report) {

@@ -4,7 +4,7 @@
 use super::{Canvas, LogAxis, WIDTH};
 use crate::figure::ratio;
 use crate::report::{Group, Report, words};
-use crate::verdict::{Ratio, Row, Verdict};
+use crate::verdict::{CellResult, Ratio, Row, Verdict};
 
 const LEFT: f64 = 104.0;
 const RIGHT: f64 = WIDTH - 92.0;
@@ -16,8 +16,11 @@ const FARTHEST: f64 = 8.0;
 /// The plot of one workload: a block of rows a worker count. `None` without any ratio.
 pub fn ratio_plot(report: &Report, group: &Group<'_>) -> Option<String> {
     let axis = axis(report, group)?;
-    let rows: usize = group.cells.iter().map(|(_, r)| shown(report, &r.rows).count()).sum();
-    let height = rows as f64 * ROW + group.cells.len() as f64 * HEAD + 40.0;
+    // A worker count whose epochs were not enough for any ratio has nothing to draw.
+    let any = |r: &CellResult| r.rows.iter().any(|row| row.ratio.is_some());
+    let cells: Vec<_> = group.cells.iter().filter(|(_, r)| any(r)).collect();
+    let rows: usize = cells.iter().map(|(_, r)| shown(report, &r.rows).count()).sum();
+    let height = rows as f64 * ROW + cells.len() as f64 * HEAD + 40.0;
     let title = format!("Times relative to {}, with intervals", report.reference().id);
     let mut canvas = Canvas::new(height, &title);
     let bottom = height - 34.0;
@@ -33,7 +36,7 @@ pub fn ratio_plot(report: &Report, group: &Group<'_>) -> Option<String> {
     let x = 0.5 * (LEFT + RIGHT);
     canvas.text("tick m", (x, bottom + 29.0), "← faster   time ratio   slower →");
     let mut y = 0.0;
-    for (cell, result) in &group.cells {
+    for (cell, result) in cells {
         y += HEAD;
         canvas.text("head", (0.0, y - 7.0), &words::workers(cell.workers));
         let mut rows: Vec<&Row> = shown(report, &result.rows).collect();
