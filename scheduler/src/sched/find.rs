@@ -239,7 +239,7 @@ fn recheck_queues<W: World>(w: &W) -> Recheck<W::G> {
     if !hub.global_looks_empty() {
         hub.lock();
         if !hub.locked_global_is_empty() {
-            if let Some(p) = hub.locked_take_idle() {
+            if let Some(p) = locked_take_idle_for_spinning(hub) {
                 w.acquire(p);
                 let g = w.locked_global_batch();
                 hub.unlock();
