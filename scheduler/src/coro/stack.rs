@@ -18,7 +18,7 @@
 //! entries of `vm.max_map_count`, and the pool refuses before the kernel does.
 
 use crate::shim::Ordering::{Acquire, Relaxed, Release};
-use crate::shim::{AtomicPtr, AtomicUsize};
+use crate::shim::{AtomicUsize, unmodelled::AtomicPtr};
 use corosensei::stack::{Stack, StackPointer};
 use std::io;
 use std::ptr::{self, NonNull};

@@ -11,7 +11,7 @@ use crate::task::G;
 
 /// A counter with one writer.
 #[derive(Default)]
-pub(crate) struct Count(std::sync::atomic::AtomicU64);
+pub(crate) struct Count(AtomicU64);
 
 impl Count {
     /// Adds `n`. The caller is the only writer.

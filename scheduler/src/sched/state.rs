@@ -102,6 +102,10 @@ pub(crate) struct Central {
     idle_p: *const P,
     pub(crate) idle_m: Vec<*const M>,
     /// Every worker ever made. Spec: M-5.
+    #[allow(
+        clippy::vec_box,
+        reason = "workers are pointed to: growing the list must not move them"
+    )]
     pub(crate) workers: Vec<Box<M>>,
     /// Workers whose thread has ended.
     pub(crate) ended: usize,
