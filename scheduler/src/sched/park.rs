@@ -95,6 +95,10 @@ pub(crate) fn enter() -> Option<&'static M> {
 
 #[cold]
 fn enter_slow(m: &'static M) -> Option<&'static M> {
+    // A timer's callback, on the scheduler's stack (TIMER-10): there is nobody to stop. Ordering: own store.
+    if m.cur.load(Relaxed).is_null() {
+        return Some(m);
+    }
     if is_ending(m) {
         if !panicking() {
             end_here();
