@@ -99,3 +99,110 @@ fn sys3_a_sleeper_gets_its_slice() {
         rt.block_on(|| ());
     });
 }
+
+/// FC-22: a destructor that waits while a panic unwinds is left as it is. (The wait was cut short by a second panic,
+/// which ended the process.)
+#[test]
+fn fc22_a_panicking_goroutine_that_waits_in_a_destructor_is_left() {
+    let (tx, rx) = chan::<u8>(0);
+    for procs in [1, 2] {
+        let rt = runtime(procs);
+        let waits = WaitsInDrop(rx.clone());
+        rt.handle().go(move || {
+            drop(spawn(move || {
+                let _waits = waits;
+                std::panic::resume_unwind(Box::new(1u8));
+            }));
+        });
+        rt.handle().go(|| ());
+        settle(&rt);
+        rt.shutdown(LONG).unwrap();
+        assert!(!std::thread::panicking());
+    }
+    drop(tx);
+}
+
+/// FC-22: a goroutine left in a destructor changes nothing for the others, nor for the thread that ends the runtime.
+/// (That thread counted as panicking from then on, and the others ran on unended.)
+#[test]
+fn fc22_a_destructor_that_waits_does_not_keep_the_others() {
+    let (tx, rx) = chan::<u8>(0);
+    let dropped = Arc::new(AtomicUsize::new(0));
+    watched("fc22 (destructors)", |_| {
+        let rt = runtime(2);
+        let begun = Arc::new(AtomicUsize::new(0));
+        for i in 0..20 {
+            let waits = (i % 2 == 0).then(|| WaitsInDrop(rx.clone()));
+            let (counted, b) = (Counted(dropped.clone()), begun.clone());
+            rt.handle().go(move || {
+                let _counted = counted;
+                let _waits = waits;
+                b.fetch_add(1, SeqCst);
+                gosteal::time::sleep(Duration::from_secs(3600));
+            });
+        }
+        for _ in 0..4 {
+            let (counted, b) = (Counted(dropped.clone()), begun.clone());
+            rt.handle().go(move || {
+                let _counted = counted;
+                b.fetch_add(1, SeqCst);
+                loop {
+                    yield_now();
+                }
+            });
+        }
+        while begun.load(SeqCst) < 24 {
+            std::thread::yield_now();
+        }
+        rt.shutdown(LONG).unwrap();
+    });
+    assert!(!std::thread::panicking());
+    assert_eq!(dropped.load(SeqCst), 14, "those without a destructor that waits");
+    drop(tx);
+}
+
+/// FC-22: destructors that hand values to each other at the end go on where they stopped, on the thread that counts
+/// their panic.
+#[test]
+fn fc22_destructors_exchange_values_at_the_end() {
+    struct Sends(gosteal::Sender<u8>, Arc<AtomicUsize>);
+    impl Drop for Sends {
+        fn drop(&mut self) {
+            self.0.send(1);
+            self.1.fetch_add(1, SeqCst);
+        }
+    }
+    struct Receives(gosteal::Receiver<u8>, Arc<AtomicUsize>);
+    impl Drop for Receives {
+        fn drop(&mut self) {
+            assert_eq!(self.0.recv(), Some(1));
+            self.1.fetch_add(1, SeqCst);
+        }
+    }
+    for round in 0..rounds(40) {
+        let rt = runtime(1 + (round % 4) as usize);
+        let ended = Arc::new(AtomicUsize::new(0));
+        let (tx, rx) = chan::<u8>(0);
+        for i in 0..10 {
+            let sends = (i % 2 == 0).then(|| Sends(tx.clone(), ended.clone()));
+            let receives = (i % 2 == 1).then(|| Receives(rx.clone(), ended.clone()));
+            rt.handle().go(move || {
+                let _both = (sends, receives);
+                gosteal::time::sleep(Duration::from_secs(3600));
+            });
+        }
+        settle(&rt);
+        rt.shutdown(LONG).unwrap();
+        assert_eq!(ended.load(SeqCst), 10);
+        assert!(!std::thread::panicking());
+    }
+}
+
+/// M-5: ending a runtime needs no worker beyond the limit. (It ended the process: "thread exhaustion".)
+#[test]
+fn m5_the_end_of_a_runtime_is_not_counted_as_a_worker() {
+    // SAFETY: no reference into thread-local storage is held across a runtime entry.
+    let rt = unsafe { Runtime::builder().procs(1).max_threads(1).build() }.unwrap();
+    assert_eq!(rt.block_on(|| 7), 7);
+    rt.shutdown(LONG).unwrap();
+}

@@ -22,7 +22,6 @@ use crate::task::{G, WaitReason, status};
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::ptr;
-use std::thread::panicking;
 
 /// Runs on the scheduler's stack once the goroutine is off its thread; `false`: it must go on at once.
 pub(crate) type Commit = unsafe fn(*mut G, *mut ()) -> bool;
@@ -113,6 +112,13 @@ fn enter_slow(m: &'static M) -> Option<&'static M> {
     enter() // The runtime may have ended meanwhile.
 }
 
+/// Whether the calling thread unwinds. Never inlined: the compiler must not keep the counter's address across a
+/// switch (FC-31).
+#[inline(never)]
+fn panicking() -> bool {
+    std::hint::black_box(std::thread::panicking())
+}
+
 /// Whether the goroutine that `m` runs is being ended with its runtime.
 pub(crate) fn is_ending(m: &M) -> bool {
     let g = m.cur.load(Relaxed); // Ordering: own thread's store.
@@ -179,7 +185,8 @@ pub(crate) unsafe fn park(
     // SAFETY: we are `g`: its cells are ours until the commit; then again once we are back.
     unsafe {
         (*g).wait_reason.store(reason as u32, Relaxed); // Ordering: for dumps.
-        (*g).interruptible.set(interruptible);
+        // A wait in a destructor must not end in a second panic: that would end the process.
+        (*g).interruptible.set(interruptible && !panicking());
         leave(m, Action::Park { commit, arg });
         if (*g).unwind.load(Relaxed) { Parked::Ending } else { Parked::Ready }
     }
