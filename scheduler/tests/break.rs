@@ -233,6 +233,57 @@ fn fc22_a_fork_that_never_ran_ends_its_join() {
     drop(tx);
 }
 
+/// FC-22, I1 of `scope`: what a closure owns is dropped before its scope may go on, also if it never ran.
+#[test]
+fn fc22_a_scoped_closure_that_never_ran_is_dropped_inside_the_scope() {
+    /// Unwinds at the runtime entry, so that the next destructor may stop and go on.
+    struct Unwinds;
+    impl Drop for Unwinds {
+        fn drop(&mut self) {
+            checkpoint();
+        }
+    }
+    struct Late<'a>(&'a AtomicUsize);
+    impl Drop for Late<'_> {
+        fn drop(&mut self) {
+            for _ in 0..3 {
+                yield_now();
+            }
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    struct Check(Arc<AtomicUsize>, AtomicUsize);
+    impl Drop for Check {
+        fn drop(&mut self) {
+            self.0.store(self.1.load(SeqCst), SeqCst);
+        }
+    }
+    // SAFETY: no reference into thread-local storage is held across a runtime entry.
+    let rt = unsafe {
+        let policy = Policy::parse("go1.26,no-preempt").unwrap();
+        Runtime::builder().procs(1).policy(policy).build().unwrap()
+    };
+    let seen = Arc::new(AtomicUsize::new(0));
+    let s = seen.clone();
+    let (running, wait) = chan::<()>(1);
+    rt.handle().go(move || {
+        let check = Check(s, AtomicUsize::new(0));
+        scope(|s| {
+            let owned = (Unwinds, Late(&check.1));
+            s.spawn(move |_| drop(owned));
+            go(move || {
+                running.send(());
+                loop {
+                    checkpoint();
+                }
+            });
+        });
+    });
+    wait.recv();
+    rt.shutdown(LONG).unwrap();
+    assert_eq!(seen.load(SeqCst), 1);
+}
+
 /// M-5: ending a runtime needs no worker beyond the limit. (It ended the process: "thread exhaustion".)
 #[test]
 fn m5_the_end_of_a_runtime_is_not_counted_as_a_worker() {
