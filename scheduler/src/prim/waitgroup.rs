@@ -83,7 +83,14 @@ impl WaitGroup {
                 Err(now) => state = now,
             }
         }
-        inner.sema.acquire(false, WaitReason::WaitGroup);
+        // A waiter leaves with its runtime, uncounted, unless the counter has just come to 0.
+        let give_up = || {
+            let state = inner.state.load(Relaxed); // Ordering: the CAS decides; nothing is handed over.
+            (state >> 32) as i32 != 0
+                && state as u32 != 0
+                && inner.state.compare_exchange(state, state - 1, Relaxed, Relaxed).is_ok()
+        };
+        inner.sema.acquire(false, WaitReason::WaitGroup, give_up);
         let reused = inner.state.load(Relaxed) != 0; // Ordering: a check.
         assert!(!reused, "sync: WaitGroup is reused before previous Wait has returned");
     }

@@ -250,7 +250,9 @@ pub(crate) fn outside_gate_if_outside() -> impl Sized {
     Some(OUTSIDE.read())
 }
 
-/// Waits until every thread that was inside the gate has left it.
+/// Waits until every thread that was inside the gate has left it. A goroutine whose wait was cut short just as a
+/// plain thread took it out does so too, before it may wait again: that thread's attempt to make it ready must find
+/// it running, not in its next wait.
 pub(crate) fn flush_outside() {
     drop(OUTSIDE.write());
 }
