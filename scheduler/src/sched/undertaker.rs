@@ -127,7 +127,8 @@ impl<'a> Host<'a> {
     }
 
     fn work(&self, rest: Box<Rest<'a>>) -> Handed<'a> {
-        self.orders.send(rest).ok().expect("a host lives until its orders end");
+        let sent = self.orders.send(rest).is_ok();
+        assert!(sent, "a host lives until its orders end");
         self.answers.recv().expect("a host answers")
     }
 }
@@ -200,7 +201,7 @@ impl<'a> Rest<'a> {
     /// Nobody can go on by himself: cuts a wait short. `false`: none is left.
     fn cut_one_short(&mut self) -> bool {
         loop {
-            while let Some(g) = self.waiting.next() {
+            for g in self.waiting.by_ref() {
                 if may_cut_short(g) {
                     self.again = true;
                     self.ready.push_back(g);
