@@ -41,7 +41,9 @@ fn timer10_a_channel_timer_fires_beside_a_preemption_request() {
         watched("timer10", |progress| {
             runtime(procs).block_on(|| {
                 for i in 0..rounds(200) {
-                    assert!(gosteal::time::after(Duration::from_micros(i % 20 * 97)).recv().is_some());
+                    assert!(
+                        gosteal::time::after(Duration::from_micros(i % 20 * 97)).recv().is_some()
+                    );
                     progress.fetch_add(1, Relaxed);
                 }
             });

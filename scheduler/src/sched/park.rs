@@ -371,8 +371,10 @@ crate::shim::thread_local! {
 }
 
 impl Outsider {
+    /// Never inlined: inside `syscall`, in a loop that changes threads, it is another's each time (FC-31).
+    #[inline(never)]
     fn mine() -> *mut G {
-        OUTSIDER.with(|o| ptr::from_ref::<G>(&o.g).cast_mut())
+        std::hint::black_box(OUTSIDER.with(|o| ptr::from_ref::<G>(&o.g).cast_mut()))
     }
 
     /// # Safety

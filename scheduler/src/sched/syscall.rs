@@ -66,7 +66,7 @@ fn begin(m: &M) {
     if m.sched().sysmon.deep.load(Relaxed) {
         m.sched().rouse_sysmon();
     }
-    IN_CALL.with(|c| c.set(m));
+    swap_in_call(m);
     set_current(None);
 }
 
@@ -74,12 +74,19 @@ thread_local! {
     static IN_CALL: std::cell::Cell<*const M> = const { std::cell::Cell::new(ptr::null()) };
 }
 
+/// Exchanges the thread's word. Never inlined: two calls in one loop may run on two threads, and the compiler must not
+/// keep the word's address from one to the next (FC-31).
+#[inline(never)]
+fn swap_in_call(m: *const M) -> *const M {
+    IN_CALL.with(|c| std::hint::black_box(c.replace(m)))
+}
+
 /// Ends the call, also when `f` unwinds.
 struct Out;
 
 impl Drop for Out {
     fn drop(&mut self) {
-        let m = IN_CALL.with(|c| c.replace(ptr::null()));
+        let m = swap_in_call(ptr::null());
         // SAFETY: set by `begin` on this thread, which did not switch in between (I1).
         let m = unsafe { &*m };
         set_current(Some(m));
