@@ -452,3 +452,130 @@ fn wg1_a_waiter_that_is_cut_short_leaves_the_group_usable() {
     wg.wait();
     done.join().unwrap();
 }
+
+/// FC-22: two runtimes end at random moments while their goroutines talk to each other and to plain threads through
+/// everything there is. Every value is dropped once, and the threads' locks still work.
+#[test]
+fn fc22_two_runtimes_end_amid_everything() {
+    watched("fc22 (everything)", |progress| {
+        for round in 0..rounds(120) {
+            let rts = [runtime(1 << (round % 4)), runtime(1 + (round % 3) as usize)];
+            let shared = Shared::new((round % 3) as usize);
+            let stop = Arc::new(AtomicBool::new(false));
+            let threads = [0, 1].map(|i| {
+                let (shared, stop) = (shared.clone(), stop.clone());
+                std::thread::spawn(move || {
+                    while !stop.load(Relaxed) {
+                        shared.outside_step(i);
+                    }
+                })
+            });
+            for k in 0..30 {
+                for rt in &rts {
+                    let shared = shared.clone();
+                    let owned = shared.value();
+                    rt.handle().go(move || {
+                        let _owned = owned;
+                        let mut x = round * 31 + k;
+                        loop {
+                            x = x.wrapping_mul(6364136223846793005).wrapping_add(1);
+                            shared.step(x >> 40);
+                        }
+                    });
+                }
+            }
+            std::thread::sleep(Duration::from_micros(round * 7919 % 3000));
+            for rt in rts {
+                rt.shutdown(LONG).unwrap();
+            }
+            stop.store(true, SeqCst);
+            threads.into_iter().for_each(|t| t.join().unwrap());
+            let alive = shared.alive.clone();
+            drop(shared);
+            assert_eq!(alive.load(SeqCst), 0, "round {round}");
+            assert!(!std::thread::panicking());
+            progress.fetch_add(1, Relaxed);
+        }
+    });
+}
+
+/// A value that is counted while it lives.
+struct Alive(Arc<AtomicUsize>);
+impl Drop for Alive {
+    fn drop(&mut self) {
+        assert!(self.0.fetch_sub(1, SeqCst) > 0, "dropped twice");
+    }
+}
+
+#[derive(Clone)]
+struct Shared {
+    alive: Arc<AtomicUsize>,
+    tx: gosteal::Sender<Alive>,
+    rx: gosteal::Receiver<Alive>,
+    lock: Arc<Mutex<u64>>,
+    pair: Arc<RwLock<u64>>,
+}
+
+impl Shared {
+    fn new(cap: usize) -> Shared {
+        let (tx, rx) = chan(cap);
+        let (lock, pair) = (Arc::new(Mutex::new(0)), Arc::new(RwLock::new(0)));
+        Shared { alive: Arc::new(AtomicUsize::new(0)), tx, rx, lock, pair }
+    }
+
+    fn value(&self) -> Alive {
+        self.alive.fetch_add(1, SeqCst);
+        Alive(self.alive.clone())
+    }
+
+    fn outside_step(&self, i: u32) {
+        if i == 0 {
+            let _ = self.tx.try_send(self.value());
+            *self.lock.lock() += 1;
+        } else {
+            let _ = self.rx.try_recv();
+            *self.pair.write() += 1;
+            std::hint::black_box(*self.pair.read());
+        }
+    }
+
+    fn step(&self, r: u64) {
+        let rx = self.rx.clone();
+        match r % 14 {
+            0 => drop(rx.recv()),
+            1 => self.tx.send(self.value()),
+            2 => gosteal::select! {
+                recv(rx) -> _ => {}
+                send(self.tx, self.value()) => {}
+            },
+            3 => gosteal::time::sleep(Duration::from_micros(r % 300)),
+            4 => *self.lock.lock() += 1,
+            5 => *self.pair.write() += 1,
+            6 => drop(std::hint::black_box(self.pair.read())),
+            7 => {
+                let owned = self.value();
+                join(move || drop((rx.recv(), owned)), yield_now);
+            }
+            8 => scope(|s| {
+                for _ in 0..3 {
+                    s.spawn(|_| drop(self.rx.recv()));
+                }
+            }),
+            9 => drop(spawn(yield_now).join()),
+            10 => gosteal::blocking(std::thread::yield_now),
+            11 => go(move || drop(rx.recv())),
+            12 => {
+                let owned = self.value();
+                let panics = move || -> () {
+                    let _owned = owned;
+                    std::panic::resume_unwind(Box::new(1u8))
+                };
+                assert!(spawn(panics).join().is_err());
+            }
+            _ => {
+                let due = gosteal::time::after(Duration::from_micros(r % 500));
+                gosteal::select! { recv(due) -> _ => {} recv(rx) -> _ => {} }
+            }
+        }
+    }
+}
