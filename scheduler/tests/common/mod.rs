@@ -6,20 +6,20 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed, Ordering::SeqC
 use std::time::{Duration, Instant};
 
 /// Rounds of a stress test: multiplied by `GOSTEAL_STRESS`, a quarter in debug builds.
-pub fn rounds(n: u64) -> u64 {
+pub(crate) fn rounds(n: u64) -> u64 {
     let times = std::env::var("GOSTEAL_STRESS").ok().and_then(|s| s.parse::<u64>().ok());
     let debug = if cfg!(debug_assertions) { 4 } else { 1 };
     n * times.unwrap_or(1) / debug
 }
 
-pub fn runtime(procs: usize) -> Runtime {
+pub(crate) fn runtime(procs: usize) -> Runtime {
     // SAFETY: no reference into thread-local storage is held across a runtime entry (but where a test says so
     // and takes the address anew after each).
     unsafe { Runtime::builder().procs(procs).build() }.unwrap()
 }
 
 /// Ends the process if `body` makes no progress for a minute: a hang is a failure, with a message.
-pub fn watched(name: &'static str, body: impl FnOnce(&AtomicU64)) {
+pub(crate) fn watched(name: &'static str, body: impl FnOnce(&AtomicU64)) {
     let progress = Arc::new(AtomicU64::new(0));
     let done = Arc::new(AtomicBool::new(false));
     let (p, d) = (progress.clone(), done.clone());
