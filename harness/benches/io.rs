@@ -11,8 +11,8 @@ fn io(c: &mut Criterion) {
     common::suite(
         c,
         &[
-            ("W23", "tasks=20 increments=1000000 lane=recommended"),
-            ("W23", "tasks=20 increments=1000000 lane=naive"),
+            ("W23", "tasks=20 increments=500000 lane=recommended"),
+            ("W23", "tasks=20 increments=500000 lane=naive"),
         ],
     );
 }
