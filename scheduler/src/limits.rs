@@ -51,4 +51,8 @@ pub const DEFAULT_STACK_BYTES: usize = 256 << 10;
 /// Smallest stack that can be asked for, its guard included, in bytes.
 pub const MIN_STACK_BYTES: usize = 16 << 10;
 /// Pending forks that one goroutine offers to thieves; deeper forks run inline. Ours.
+#[cfg(not(all(test, sched_loom)))]
 pub(crate) const JOB_SLOTS: usize = 256;
+/// Small enough for the model to wrap.
+#[cfg(all(test, sched_loom))]
+pub(crate) const JOB_SLOTS: usize = 2;

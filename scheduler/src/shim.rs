@@ -16,6 +16,12 @@ mod imp {
     pub(crate) use loom::sync::atomic::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
+    pub(crate) use loom::thread::{Thread, current as current_thread, park as park_thread};
+    pub(crate) use loom::thread_local;
+    /// No clock in a model: whoever is woken is woken by somebody.
+    pub(crate) fn park_thread_for(_: std::time::Duration) {
+        park_thread();
+    }
     /// A retry that makes no progress by itself: lets the model run somebody else.
     pub(crate) fn retry_pause() {
         loom::thread::yield_now();
@@ -31,6 +37,10 @@ mod imp {
     pub(crate) use std::sync::atomic::{
         AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence,
     };
+    pub(crate) use std::thread::{
+        Thread, current as current_thread, park as park_thread, park_timeout as park_thread_for,
+    };
+    pub(crate) use std::thread_local;
     /// A retry that makes no progress by itself.
     #[inline]
     pub(crate) fn retry_pause() {
@@ -44,6 +54,11 @@ mod imp {
 }
 
 pub(crate) use imp::*;
+/// For what a `const fn` makes, or a static holds: loom's cannot be made there. A model does not see into
+/// these, as little as into the locks below: model tests drive nothing that waits on them.
+pub(crate) mod unmodelled {
+    pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32};
+}
 use parking_lot::lock_api::GuardNoSend;
 pub(crate) use std::sync::atomic::compiler_fence;
 
@@ -60,7 +75,7 @@ impl RawLock {
     #[inline]
     pub(crate) fn lock(&self) {
         // The state is empty; `unlock` makes it anew, maybe on another stack of this thread.
-        std::mem::forget(parking_lot::lock_api::RawMutex::lock(&self.0));
+        let _state = parking_lot::lock_api::RawMutex::lock(&self.0);
     }
     /// # Safety
     /// 1. The caller's logical owner (goroutine or thread) holds the lock.
@@ -134,7 +149,7 @@ impl Condvar {
 /// loop look at the flag again.
 pub(crate) struct Note {
     set: AtomicBool,
-    sleeper: Mutex<Option<std::thread::Thread>>,
+    sleeper: Mutex<Option<Thread>>,
 }
 
 impl Note {
@@ -157,12 +172,12 @@ impl Note {
     }
     /// Binds the note to the calling thread. Once, before the first sleep.
     pub(crate) fn bind(&self) {
-        *self.sleeper.lock() = Some(std::thread::current());
+        *self.sleeper.lock() = Some(current_thread());
     }
     /// Sleeps until woken; clears the note.
     pub(crate) fn sleep(&self) {
         while !self.take() {
-            std::thread::park();
+            park_thread();
         }
     }
     /// Sleeps until woken (true) or until `ns` have passed (false).
@@ -176,7 +191,7 @@ impl Note {
             if left == 0 {
                 return false;
             }
-            std::thread::park_timeout(std::time::Duration::from_nanos(left));
+            park_thread_for(std::time::Duration::from_nanos(left));
         }
     }
 }

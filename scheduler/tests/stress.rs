@@ -1,50 +1,16 @@
 //! What must hold under every interleaving, tried many times: P = 1, 2, 4, 8 on however many CPUs.
-//! FC-04, 07, 08, 22, 24, 30, 31, 68, 69.
+//! FC-04, 07, 08, 22, 24, 30.
 //!
 //! Method: counts, not clocks; a watchdog ends a run without progress. `GOSTEAL_STRESS=10` multiplies the
 //! rounds (`scripts/stress` runs the long form and repeats it).
+mod common;
+use common::{rounds, runtime, watched};
 use gosteal::sync::WaitGroup;
-use gosteal::{Runtime, chan, go, join, scope, select, spawn, yield_now};
+use gosteal::{chan, go, join, scope, select, spawn, yield_now};
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
-use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
-
-fn rounds(n: u64) -> u64 {
-    let times = std::env::var("GOSTEAL_STRESS").ok().and_then(|s| s.parse::<u64>().ok());
-    let debug = if cfg!(debug_assertions) { 4 } else { 1 };
-    n * times.unwrap_or(1) / debug
-}
-
-fn runtime(procs: usize) -> Runtime {
-    // SAFETY: no reference into thread-local storage is held across a runtime entry (but where a test says so
-    // and takes the address anew after each).
-    unsafe { Runtime::builder().procs(procs).build() }.unwrap()
-}
-
-/// Ends the process if `body` makes no progress for a minute: a hang is a failure, with a message.
-fn watched(name: &'static str, body: impl FnOnce(&AtomicU64)) {
-    let progress = Arc::new(AtomicU64::new(0));
-    let done = Arc::new(AtomicBool::new(false));
-    let (p, d) = (progress.clone(), done.clone());
-    let dog = std::thread::spawn(move || {
-        let (mut seen, mut since) = (0, Instant::now());
-        while !d.load(SeqCst) {
-            std::thread::park_timeout(Duration::from_millis(200));
-            let now = p.load(Relaxed);
-            if now != seen {
-                (seen, since) = (now, Instant::now());
-            } else if since.elapsed() > Duration::from_secs(60) {
-                eprintln!("{name}: no progress for a minute after {now} steps");
-                std::process::abort();
-            }
-        }
-    });
-    body(&progress);
-    done.store(true, SeqCst);
-    dog.thread().unpark();
-    dog.join().unwrap();
-}
 
 struct Random(u64);
 impl Random {
@@ -370,6 +336,23 @@ fn fc24_a_panic_with_a_handle_is_returned() {
     }
 }
 
+/// NEW-5: a million goroutines start and finish, on stacks that are used again and again.
+#[test]
+fn new5_a_million_start_and_finish() {
+    let n = rounds(1_000_000).min(10_000_000);
+    let rt = runtime(2);
+    rt.block_on(move || {
+        let wg = WaitGroup::new();
+        for _ in 0..n / 100 {
+            (0..100).for_each(|_| wg.go(|| ()));
+            wg.wait();
+        }
+    });
+    let m = rt.metrics();
+    assert!(m.goroutines_created > n / 100 * 100, "{m:?}");
+    assert!(m.stacks < 1_000, "{} stacks for a hundred at a time", m.stacks);
+}
+
 /// FC-30: 100,000 parked goroutines with guards, a page and a bit each.
 #[test]
 fn fc30_a_hundred_thousand_parked_goroutines() {
@@ -398,173 +381,6 @@ fn resident_bytes() -> u64 {
     statm.split_whitespace().nth(1).unwrap().parse::<u64>().unwrap() * 4096
 }
 
-/// FC-31: the runtime's ids, errno and thread-locals are right after every switch.
-#[test]
-fn fc31_thread_locals_after_a_move() {
-    thread_local!(static MINE: std::cell::Cell<u64> = const { std::cell::Cell::new(0) });
-    #[inline(never)]
-    fn tid() -> i32 {
-        // SAFETY: no arguments.
-        std::hint::black_box(unsafe { libc::gettid() })
-    }
-    let seen: Arc<Mutex<std::collections::HashMap<u32, i32>>> = Arc::default();
-    let moves = Arc::new(AtomicU64::new(0));
-    watched("fc31", |progress| {
-        let rt = runtime(4);
-        rt.block_on(|| {
-            let wg = WaitGroup::new();
-            let want = rounds(4_000);
-            for _ in 0..64 {
-                let (seen, moves) = (seen.clone(), moves.clone());
-                wg.go(move || {
-                    let mut last = tid();
-                    for _ in 0..want {
-                        MINE.with(|c| c.set(c.get() + 1));
-                        // SAFETY: a call that fails and sets errno.
-                        unsafe { libc::close(-1) };
-                        assert_eq!(
-                            std::io::Error::last_os_error().raw_os_error(),
-                            Some(libc::EBADF)
-                        );
-                        let (worker, thread) = (gosteal::worker_id().unwrap(), tid());
-                        let known = *seen.lock().unwrap().entry(worker).or_insert(thread);
-                        assert_eq!(known, thread, "worker {worker} on two threads");
-                        if thread != last {
-                            moves.fetch_add(1, Relaxed);
-                            last = thread;
-                        }
-                        yield_now();
-                    }
-                });
-            }
-            wg.wait();
-        });
-        progress.fetch_add(1, Relaxed);
-    });
-    assert!(moves.load(Relaxed) > 0, "nobody moved: nothing was tested");
-}
-
-/// FC-68: floating-point and integer sums in registers survive every switch, and so does the rounding mode.
-#[test]
-fn fc68_registers_and_rounding_mode_survive_switches() {
-    fn sums(n: u64, step: f64, mut between: impl FnMut()) -> ([f64; 8], [u64; 4]) {
-        let (mut f, mut i) = ([0.0f64; 8], [0u64; 4]);
-        for k in 0..n {
-            for (j, sum) in f.iter_mut().enumerate() {
-                *sum += step * (j as f64 + 0.1) / (k as f64 + 1.0);
-            }
-            for (j, sum) in i.iter_mut().enumerate() {
-                *sum = sum.rotate_left(7) ^ (k + j as u64);
-            }
-            between();
-        }
-        (f, i)
-    }
-    let n = rounds(20_000);
-    let want = sums(n, 1.0, || {});
-    runtime(4).block_on(|| {
-        let wg = WaitGroup::new();
-        for _ in 0..64 {
-            wg.go(move || assert_eq!(sums(n, 1.0, yield_now), want));
-        }
-        #[cfg(target_arch = "x86_64")]
-        wg.go(move || {
-            let up = 0x1F80u32 | 0x4000;
-            let set = |word: u32| {
-                // SAFETY: rounding control only; restored before the goroutine ends.
-                unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const word) };
-            };
-            let get = || {
-                let mut word = 0u32;
-                // SAFETY: stores four bytes to a local.
-                unsafe { std::arch::asm!("stmxcsr [{}]", in(reg) &raw mut word) };
-                word & 0xFFC0
-            };
-            set(up);
-            for _ in 0..n {
-                yield_now();
-                assert_eq!(get(), up, "the rounding mode was lost");
-            }
-            set(0x1F80);
-        });
-        wg.wait();
-    });
-}
-
-/// FC-69: traces have the frames of the goroutine, and end; also from a signal at any instruction.
-#[test]
-fn fc69_traces_end() {
-    #[inline(never)]
-    fn deep(n: u32, at: &mut dyn FnMut()) -> u32 {
-        if n == 0 {
-            at();
-            return 0;
-        }
-        std::hint::black_box(deep(std::hint::black_box(n - 1), at)) + 1
-    }
-    extern "C" fn on_signal(_: libc::c_int) {
-        let mut frames = [std::ptr::null_mut(); 128];
-        // SAFETY: glibc's unwinder; loaded before the first signal.
-        let n = unsafe { libc::backtrace(frames.as_mut_ptr(), 128) };
-        LONGEST.fetch_max(n as usize, Relaxed);
-        SIGNALS.fetch_add(1, Relaxed);
-    }
-    static LONGEST: AtomicUsize = AtomicUsize::new(0);
-    static SIGNALS: AtomicUsize = AtomicUsize::new(0);
-    let mut frames = [std::ptr::null_mut(); 128];
-    // SAFETY: loads the unwinder before signals use it.
-    unsafe { libc::backtrace(frames.as_mut_ptr(), 128) };
-    let rt = runtime(4);
-    rt.block_on(|| {
-        let count = || {
-            let mut frames = [std::ptr::null_mut(); 128];
-            // SAFETY: as above.
-            unsafe { libc::backtrace(frames.as_mut_ptr(), 128) }
-        };
-        for _ in 0..rounds(400) {
-            let mut n = 0;
-            deep(20, &mut || n = count());
-            assert!((21..64).contains(&n), "{n} frames");
-            yield_now();
-        }
-    });
-    // SAFETY: a handler for a signal that only this test sends; it stays harmless afterwards.
-    unsafe { libc::signal(libc::SIGURG, on_signal as *const () as libc::sighandler_t) };
-    let stop = Arc::new(AtomicBool::new(false));
-    let s = stop.clone();
-    let sender = std::thread::spawn(move || {
-        let want = rounds(300) as usize;
-        while SIGNALS.load(Relaxed) < want {
-            for task in std::fs::read_dir("/proc/self/task").unwrap().flatten() {
-                let comm = std::fs::read_to_string(task.path().join("comm")).unwrap_or_default();
-                if let Some(tid) = task.file_name().to_str().and_then(|t| t.parse::<i32>().ok()) {
-                    if comm.starts_with("gosteal-m") {
-                        // SAFETY: a signal to a thread of this process, or to nobody.
-                        unsafe {
-                            libc::syscall(libc::SYS_tgkill, libc::getpid(), tid, libc::SIGURG)
-                        };
-                    }
-                }
-            }
-        }
-        s.store(true, SeqCst);
-    });
-    watched("fc69", |progress| {
-        rt.block_on(|| {
-            while !stop.load(SeqCst) {
-                let wg = WaitGroup::new();
-                for _ in 0..50 {
-                    wg.go(|| assert_eq!(deep(20, &mut yield_now), 20));
-                }
-                wg.wait();
-                progress.fetch_add(1, Relaxed);
-            }
-        });
-    });
-    sender.join().unwrap();
-    assert!(LONGEST.load(Relaxed) < 64, "a trace of {} frames", LONGEST.load(Relaxed));
-}
-
 /// Forks under stress: every leaf counted once, panics carried, while others steal.
 #[test]
 fn join_counts_every_leaf_once() {
@@ -584,7 +400,7 @@ fn join_counts_every_leaf_once() {
                 assert_eq!(leaves.load(SeqCst), 4096);
                 let caught = rt.block_on(|| {
                     spawn(|| {
-                        join(|| yield_now(), || std::panic::resume_unwind(Box::new(9u8)));
+                        join(yield_now, || std::panic::resume_unwind(Box::new(9u8)));
                     })
                     .join()
                 });

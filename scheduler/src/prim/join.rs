@@ -52,7 +52,7 @@ impl Offers {
             top: AtomicU32::new(0),
             bottom: AtomicU32::new(0),
             light,
-            slots: [const { AtomicPtr::new(ptr::null_mut()) }; JOB_SLOTS],
+            slots: std::array::from_fn(|_| AtomicPtr::new(ptr::null_mut())),
         })
     }
 

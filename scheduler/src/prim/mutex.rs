@@ -12,7 +12,7 @@ use crate::prim::sema::Sema;
 use crate::sched::deadlock::fatal;
 use crate::sched::park::{current, enter};
 use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::shim::{AtomicU32, now, spin_pause};
+use crate::shim::{now, spin_pause, unmodelled::AtomicU32};
 use crate::task::WaitReason;
 use std::cell::UnsafeCell;
 use std::fmt;

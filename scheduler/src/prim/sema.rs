@@ -10,7 +10,7 @@ use crate::prim::chan::unlock_commit;
 use crate::prim::waitq::{WaitQueue, Waiter};
 use crate::sched::park::{Parked, end_here, me, park, release_and_ready, yield_to_next};
 use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
-use crate::shim::{AtomicU32, RawLock, fence};
+use crate::shim::{RawLock, fence, unmodelled::AtomicU32};
 use crate::task::WaitReason;
 use std::cell::UnsafeCell;
 use std::ptr;

@@ -238,7 +238,7 @@ fn recheck_queues<W: World>(w: &W) -> Recheck<W::G> {
     if !hub.global_looks_empty() {
         hub.lock();
         let some = !hub.locked_global_is_empty();
-        if let Some(p) = some.then(|| hub.locked_take_idle()).flatten() {
+        if let Some(p) = some.then(|| locked_take_idle_for_spinning(hub)).flatten() {
             w.acquire(p);
             let g = w.locked_global_batch();
             hub.unlock();

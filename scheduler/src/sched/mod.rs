@@ -17,6 +17,8 @@ pub(crate) mod park;
 pub(crate) mod poll;
 pub(crate) mod real;
 pub(crate) mod runtime;
+#[cfg(all(test, not(sched_loom)))]
+mod script;
 pub(crate) mod shutdown;
 pub(crate) mod spawn;
 pub(crate) mod state;
@@ -24,5 +26,7 @@ pub(crate) mod syscall;
 pub(crate) mod sysmon;
 pub(crate) mod timers;
 pub(crate) mod wake;
+#[cfg(all(test, not(sched_loom)))]
+mod wake_tests;
 pub(crate) mod worker;
 pub(crate) mod world;

@@ -17,12 +17,12 @@ use crate::sched::real::{Outside, Worker, with_rules};
 use crate::sched::state::{M, P, Sched};
 use crate::sched::wake::{inject, wakep};
 use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::shim::RwLock;
+use crate::shim::{RwLock, Thread, current_thread, park_thread};
 use crate::task::{G, WaitReason, status};
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::ptr;
-use std::thread::{Thread, panicking};
+use std::thread::panicking;
 
 /// Runs on the scheduler's stack once the goroutine is off its thread; `false`: it must go on at once.
 pub(crate) type Commit = unsafe fn(*mut G, *mut ()) -> bool;
@@ -344,9 +344,9 @@ struct Outsider {
     thread: Thread,
 }
 
-thread_local! {
+crate::shim::thread_local! {
     static OUTSIDER: Box<Outsider> =
-        Box::new(Outsider { g: G::new(true, ptr::null()), thread: std::thread::current() });
+        Box::new(Outsider { g: G::new(true, ptr::null()), thread: current_thread() });
 }
 
 impl Outsider {
@@ -364,7 +364,7 @@ impl Outsider {
             if commit(g, arg) {
                 // Ordering: Acquire pairs with `wake`.
                 while (*g).status.load(Acquire) == status::WAITING {
-                    std::thread::park();
+                    park_thread();
                 }
             }
             (*g).status.store(status::RUNNING, Relaxed); // Ordering: own word again.

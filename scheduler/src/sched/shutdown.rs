@@ -16,7 +16,7 @@ use crate::sched::runtime::Unfinished;
 use crate::sched::state::{M, Sched};
 use crate::sched::{spawn, worker};
 use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::task::{G, status};
+use crate::task::{G, Stack, status};
 use std::collections::VecDeque;
 use std::ptr;
 use std::sync::Arc;
@@ -87,7 +87,7 @@ fn on_threads(sched: &Sched) -> Vec<(u64, &'static str)> {
 }
 
 fn goroutines(sched: &Sched) -> Vec<*mut G> {
-    sched.stacks.lock().headers().map(|h| h.as_ptr().cast::<G>()).collect()
+    sched.arena.lock().all().map(|g| ptr::from_ref(g).cast_mut()).collect()
 }
 
 /// Runs what is left of every goroutine, on the thread that ends the runtime.
@@ -135,9 +135,8 @@ impl<'a> Undertaker<'a> {
                 ready.push_back(g);
             }
         }
-        self.sched.stacks.lock().headers().all(|h| {
-            // SAFETY: headers hold goroutines; no thread runs them (I1).
-            let word = unsafe { (*h.as_ptr().cast::<G>()).status.load(Relaxed) };
+        self.sched.arena.lock().all().all(|g| {
+            let word = g.status.load(Relaxed); // Ordering: no thread is left (I1).
             word == status::DEAD || word == status::IDLE
         })
     }
@@ -208,17 +207,22 @@ impl Drop for Undertaker<'_> {
 fn give_memory_back(sched: &Sched) {
     flush_outside(); // Nobody still holds a goroutine that was cut short under his hands.
     for g in goroutines(sched) {
-        // SAFETY: it has ended, so its stack holds only the frames of `body`'s loop.
-        unsafe {
-            crate::prim::join::free_offers(&*g);
-            (*g).abandon();
-        }
+        // SAFETY: no worker is left.
+        unsafe { crate::prim::join::free_offers(&*g) };
     }
     sched.free.lock().clear();
+    sched.free_stacks.lock().clear();
     for p in &sched.procs {
         // SAFETY: no worker is left (I4 of `state`).
-        unsafe { (*p.own.get()).free.clear() };
+        let own = unsafe { &mut *p.own.get() };
+        own.free.clear();
+        own.stacks.clear();
+    }
+    let mut pool = sched.pool.lock();
+    for head in pool.headers() {
+        // SAFETY: every goroutine has ended, so a stack holds only the frames of `body`'s loop.
+        unsafe { head.cast::<Stack>().as_ref().abandon() };
     }
     // SAFETY: every goroutine has ended and was abandoned; queues and caches are empty.
-    unsafe { sched.stacks.lock().unmap() };
+    unsafe { pool.unmap() };
 }

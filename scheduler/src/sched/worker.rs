@@ -223,6 +223,9 @@ pub(crate) fn enter(m: &M, g: *mut G) {
     let p = m.held();
     // SAFETY: `g` came out of a queue: it is live and ours (G-3); its cells are ours while it runs.
     unsafe {
+        if (*g).stack.get().is_null() {
+            spawn::bind_stack(m.sched(), p, g);
+        }
         (*g).m.store(ptr::from_ref(m).cast_mut().cast(), Relaxed); // Ordering: sysmon re-validates.
         (*g).status.store(status::RUNNING, Release);
         p.forks.store((*g).jobs.load(Relaxed), Release); // Ordering: thieves read what it points to.
