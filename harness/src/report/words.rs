@@ -306,20 +306,6 @@ pub(super) fn sample_span(cell: &Cell, result: &CellResult) -> String {
     ends.map_or(String::new(), |(lo, hi)| format!("samples of {} to {}", time(lo), time(hi)))
 }
 
-/// Share of one CPU that each idle runtime used, by arm, from the check pass.
-pub(super) fn idle_costs(report: &Report) -> Vec<(String, f64)> {
-    let mut out: BTreeMap<String, f64> = BTreeMap::new();
-    for check in &report.checks {
-        if let Some((arm, share)) =
-            check.arm.clone().zip(check.idle_share).filter(|a| a.0 != "null")
-        {
-            let worst = out.entry(arm).or_insert(0.0);
-            *worst = worst.max(share);
-        }
-    }
-    out.into_iter().collect()
-}
-
 /// The command that repeats the session.
 pub(super) fn command(report: &Report) -> String {
     report.session.command.join(" ")
