@@ -250,6 +250,29 @@ fn m5_thread_limit() {
     });
 }
 
+/// WG-3: a panic is not done: nobody goes on as if the work were there. Method: many waiters, so that the first could
+/// end the process while the others are being woken.
+#[test]
+fn wg3_a_panic_is_not_done() {
+    ends_with_2("wg3_a_panic_is_not_done", &["panic: boom"], || {
+        runtime(2).block_on(|| {
+            let wg = gosteal::sync::WaitGroup::new();
+            wg.add(1);
+            for _ in 0..5_000 {
+                let wg = wg.clone();
+                go(move || {
+                    wg.wait();
+                    std::process::exit(0);
+                });
+            }
+            gosteal::yield_now();
+            wg.go(|| panic!("boom"));
+            wg.done();
+            wg.wait();
+        });
+    });
+}
+
 /// DEAD-4: the main goroutine left by goexit, nobody else is there.
 #[test]
 fn dead4_goexit_in_main() {

@@ -215,6 +215,7 @@ fn rest_without_p<W: World>(w: &W, mut poll_until: u64) -> Option<Found<W::G>> {
             }
             return None;
         }
+        hub.rouse_watch(); // Whose timer it was waits for a P: time slices must be watched (SYS-4).
     } else if poll_until != 0 && w.hub().poller_is_occupied() {
         // FIND-17
         let until = w.hub().poll_until();

@@ -22,7 +22,6 @@ use crate::task::{G, WaitReason, status};
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::ptr;
-use std::thread::panicking;
 
 /// Runs on the scheduler's stack once the goroutine is off its thread; `false`: it must go on at once.
 pub(crate) type Commit = unsafe fn(*mut G, *mut ()) -> bool;
@@ -95,6 +94,10 @@ pub(crate) fn enter() -> Option<&'static M> {
 
 #[cold]
 fn enter_slow(m: &'static M) -> Option<&'static M> {
+    // A timer's callback, on the scheduler's stack (TIMER-10): there is nobody to stop. Ordering: own store.
+    if m.cur.load(Relaxed).is_null() {
+        return Some(m);
+    }
     if is_ending(m) {
         if !panicking() {
             end_here();
@@ -107,6 +110,13 @@ fn enter_slow(m: &'static M) -> Option<&'static M> {
     // SAFETY: we run on this goroutine's stack.
     unsafe { leave(m, Action::Preempted) };
     enter() // The runtime may have ended meanwhile.
+}
+
+/// Whether the calling thread unwinds. Never inlined: the compiler must not keep the counter's address across a
+/// switch (FC-31).
+#[inline(never)]
+fn panicking() -> bool {
+    std::hint::black_box(std::thread::panicking())
 }
 
 /// Whether the goroutine that `m` runs is being ended with its runtime.
@@ -175,7 +185,8 @@ pub(crate) unsafe fn park(
     // SAFETY: we are `g`: its cells are ours until the commit; then again once we are back.
     unsafe {
         (*g).wait_reason.store(reason as u32, Relaxed); // Ordering: for dumps.
-        (*g).interruptible.set(interruptible);
+        // A wait in a destructor must not end in a second panic: that would end the process.
+        (*g).interruptible.set(interruptible && !panicking());
         leave(m, Action::Park { commit, arg });
         if (*g).unwind.load(Relaxed) { Parked::Ending } else { Parked::Ready }
     }

@@ -199,7 +199,7 @@ impl Runtime {
             // SAFETY: the caller waits below until the note is set, which is the last use.
             unsafe {
                 *slot.0 = Some(ended);
-                (*slot.1).wake();
+                (*slot.1).wake_last();
             }
         };
         // SAFETY: `main` borrows what outlives it: this frame waits for its end.
@@ -249,9 +249,10 @@ impl Runtime {
     /// Ends the runtime, as dropping it does with a limit of one second.
     ///
     /// Worker threads stop at their next scheduling point; closures in `syscall` or `blocking` are waited for.
-    /// Goroutines that still exist are unwound one by one on the calling thread, so what their stacks own is
-    /// dropped exactly once; closures that never ran are dropped unrun. A goroutine whose destructors block
-    /// while it unwinds is left as it is, its memory with it.
+    /// Goroutines that still exist are unwound one by one on a thread made for that, so what their stacks own is
+    /// dropped exactly once; closures that never ran are dropped unrun. A goroutine whose destructors block for
+    /// good while it unwinds is left as it is, its memory with it; so is one that was unwinding already, by a panic
+    /// of its own, and waited in a destructor.
     ///
     /// # Errors
     /// What was still running when `limit` had passed; those threads are left alone, and so is all memory

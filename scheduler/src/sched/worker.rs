@@ -22,13 +22,18 @@ use std::ptr;
 
 /// Makes a worker under the scheduler's lock; its thread is launched after. Spec: WAKE-2, M-5.
 pub(crate) fn reserve(sched: &Sched, central: &mut Central) -> *const M {
-    let id = central.workers.len() as u32;
-    if id >= sched.max_threads {
+    if central.workers.len() >= sched.max_threads as usize {
         deadlock::fatal(&[
             &format!("runtime: program exceeds {}-thread limit", sched.max_threads),
             "fatal error: thread exhaustion",
         ]);
     }
+    add(sched, central)
+}
+
+/// Makes a worker without asking for the limit: the end of the runtime needs one when all have gone.
+pub(crate) fn add(sched: &Sched, central: &mut Central) -> *const M {
+    let id = central.workers.len() as u32;
     central.workers.push(Box::new(M::new(id, sched)));
     ptr::from_ref::<M>(&central.workers[id as usize])
 }

@@ -1,0 +1,208 @@
+//! What broke once, each as the smallest case that failed: ends of runtimes, waits that are cut short, timers
+//! that fire on a scheduler's stack, watchers that sleep. FC-04, 22, 24; TIMER-10, SYS-3, M-5, RW-1.
+mod common;
+use common::{rounds, runtime, watched};
+use gosteal::sync::RwLock;
+use gosteal::{Policy, Runtime, chan, checkpoint, go, join, scope, spawn, yield_now};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(20);
+
+/// Counts its own drops.
+struct Counted(Arc<AtomicUsize>);
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, SeqCst);
+    }
+}
+
+/// A destructor that waits for a value.
+struct WaitsInDrop(gosteal::Receiver<u8>);
+impl Drop for WaitsInDrop {
+    fn drop(&mut self) {
+        self.0.recv();
+    }
+}
+
+/// Until all Ps are idle: everybody who can park has parked.
+fn settle(rt: &Runtime) {
+    while rt.metrics().idle_procs < rt.procs() as u64 {
+        std::thread::yield_now();
+    }
+}
+
+/// TIMER-10: a channel timer fires on the scheduler's stack, where a pending preemption concerns nobody. (It read
+/// the current goroutine through null.)
+#[test]
+fn timer10_a_channel_timer_fires_beside_a_preemption_request() {
+    for procs in [1, 2, 8] {
+        watched("timer10", |progress| {
+            runtime(procs).block_on(|| {
+                for i in 0..rounds(200) {
+                    assert!(gosteal::time::after(Duration::from_micros(i * 97)).recv().is_some());
+                    progress.fetch_add(1, Relaxed);
+                }
+            });
+        });
+    }
+}
+
+/// SYS-3: sysmon wakes from deep sleep when somebody waits for a P, also if he came from outside. (A goroutine that
+/// computes kept the only P from a second one for up to a minute.)
+#[test]
+fn sys3_a_goroutine_from_outside_gets_its_slice() {
+    watched("sys3 (outside)", |_| {
+        let rt = runtime(1);
+        settle(&rt);
+        std::thread::sleep(Duration::from_millis(50)); // Sysmon goes to its deep sleep.
+        let stop = Arc::new(AtomicBool::new(false));
+        let (tx, rx) = chan(1);
+        let s = stop.clone();
+        rt.handle().go(move || {
+            tx.send(());
+            while !s.load(SeqCst) {
+                checkpoint();
+            }
+        });
+        rx.recv();
+        rt.handle().go(move || stop.store(true, SeqCst));
+        rt.block_on(|| ());
+    });
+}
+
+/// SYS-3: the same for a sleeper whose worker, back from the poller, finds no P.
+#[test]
+fn sys3_a_sleeper_gets_its_slice() {
+    watched("sys3 (sleeper)", |_| {
+        let rt = runtime(1);
+        let (started, stop) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicBool::new(false)));
+        rt.handle().go(|| gosteal::time::sleep(Duration::from_secs(3600)));
+        settle(&rt);
+        std::thread::sleep(Duration::from_millis(50)); // Sysmon goes to its deep sleep.
+        let (s, t) = (stop.clone(), started.clone());
+        rt.handle().go(move || {
+            t.store(1, SeqCst);
+            gosteal::time::sleep(Duration::from_millis(20));
+            s.store(true, SeqCst);
+        });
+        while started.load(SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+        settle(&rt);
+        rt.handle().go(move || {
+            while !stop.load(SeqCst) {
+                checkpoint();
+            }
+        });
+        rt.block_on(|| ());
+    });
+}
+
+/// FC-22: a destructor that waits while a panic unwinds is left as it is. (The wait was cut short by a second panic,
+/// which ended the process.)
+#[test]
+fn fc22_a_panicking_goroutine_that_waits_in_a_destructor_is_left() {
+    let (tx, rx) = chan::<u8>(0);
+    for procs in [1, 2] {
+        let rt = runtime(procs);
+        let waits = WaitsInDrop(rx.clone());
+        rt.handle().go(move || {
+            drop(spawn(move || {
+                let _waits = waits;
+                std::panic::resume_unwind(Box::new(1u8));
+            }));
+        });
+        rt.handle().go(|| ());
+        settle(&rt);
+        rt.shutdown(LONG).unwrap();
+        assert!(!std::thread::panicking());
+    }
+    drop(tx);
+}
+
+/// FC-22: a goroutine left in a destructor changes nothing for the others, nor for the thread that ends the runtime.
+/// (That thread counted as panicking from then on, and the others ran on unended.)
+#[test]
+fn fc22_a_destructor_that_waits_does_not_keep_the_others() {
+    let (tx, rx) = chan::<u8>(0);
+    let dropped = Arc::new(AtomicUsize::new(0));
+    watched("fc22 (destructors)", |_| {
+        let rt = runtime(2);
+        let begun = Arc::new(AtomicUsize::new(0));
+        for i in 0..20 {
+            let waits = (i % 2 == 0).then(|| WaitsInDrop(rx.clone()));
+            let (counted, b) = (Counted(dropped.clone()), begun.clone());
+            rt.handle().go(move || {
+                let _counted = counted;
+                let _waits = waits;
+                b.fetch_add(1, SeqCst);
+                gosteal::time::sleep(Duration::from_secs(3600));
+            });
+        }
+        for _ in 0..4 {
+            let (counted, b) = (Counted(dropped.clone()), begun.clone());
+            rt.handle().go(move || {
+                let _counted = counted;
+                b.fetch_add(1, SeqCst);
+                loop {
+                    yield_now();
+                }
+            });
+        }
+        while begun.load(SeqCst) < 24 {
+            std::thread::yield_now();
+        }
+        rt.shutdown(LONG).unwrap();
+    });
+    assert!(!std::thread::panicking());
+    assert_eq!(dropped.load(SeqCst), 14, "those without a destructor that waits");
+    drop(tx);
+}
+
+/// FC-22: destructors that hand values to each other at the end go on where they stopped, on the thread that counts
+/// their panic.
+#[test]
+fn fc22_destructors_exchange_values_at_the_end() {
+    struct Sends(gosteal::Sender<u8>, Arc<AtomicUsize>);
+    impl Drop for Sends {
+        fn drop(&mut self) {
+            self.0.send(1);
+            self.1.fetch_add(1, SeqCst);
+        }
+    }
+    struct Receives(gosteal::Receiver<u8>, Arc<AtomicUsize>);
+    impl Drop for Receives {
+        fn drop(&mut self) {
+            assert_eq!(self.0.recv(), Some(1));
+            self.1.fetch_add(1, SeqCst);
+        }
+    }
+    for round in 0..rounds(40) {
+        let rt = runtime(1 + (round % 4) as usize);
+        let ended = Arc::new(AtomicUsize::new(0));
+        let (tx, rx) = chan::<u8>(0);
+        for i in 0..10 {
+            let sends = (i % 2 == 0).then(|| Sends(tx.clone(), ended.clone()));
+            let receives = (i % 2 == 1).then(|| Receives(rx.clone(), ended.clone()));
+            rt.handle().go(move || {
+                let _both = (sends, receives);
+                gosteal::time::sleep(Duration::from_secs(3600));
+            });
+        }
+        settle(&rt);
+        rt.shutdown(LONG).unwrap();
+        assert_eq!(ended.load(SeqCst), 10);
+        assert!(!std::thread::panicking());
+    }
+}
+
+/// M-5: ending a runtime needs no worker beyond the limit. (It ended the process: "thread exhaustion".)
+#[test]
+fn m5_the_end_of_a_runtime_is_not_counted_as_a_worker() {
+    // SAFETY: no reference into thread-local storage is held across a runtime entry.
+    let rt = unsafe { Runtime::builder().procs(1).max_threads(1).build() }.unwrap();
+    assert_eq!(rt.block_on(|| 7), 7);
+    rt.shutdown(LONG).unwrap();
+}
