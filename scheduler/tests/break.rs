@@ -198,6 +198,41 @@ fn fc22_destructors_exchange_values_at_the_end() {
     }
 }
 
+/// FC-22: a fork that became a goroutine and never ran is dropped, and its join goes on to its end. (The join waited
+/// for ever, and nothing that its goroutine owned was dropped.)
+#[test]
+fn fc22_a_fork_that_never_ran_ends_its_join() {
+    // SAFETY: no reference into thread-local storage is held across a runtime entry.
+    let rt = unsafe {
+        let policy = Policy::parse("go1.26,no-preempt").unwrap();
+        Runtime::builder().procs(1).policy(policy).build().unwrap()
+    };
+    let dropped = Arc::new(AtomicUsize::new(0));
+    let [outer, a_owns, b_owns] = std::array::from_fn(|_| Counted(dropped.clone()));
+    let (tx, rx) = chan::<u8>(0);
+    let (running, seen) = chan::<()>(1);
+    rt.handle().go(move || {
+        let _outer = outer;
+        go(move || {
+            running.send(());
+            loop {
+                checkpoint();
+            }
+        });
+        join(
+            move || {
+                let _owned = a_owns;
+                rx.recv()
+            },
+            move || drop(b_owns),
+        );
+    });
+    seen.recv();
+    rt.shutdown(LONG).unwrap();
+    assert_eq!(dropped.load(SeqCst), 3);
+    drop(tx);
+}
+
 /// M-5: ending a runtime needs no worker beyond the limit. (It ended the process: "thread exhaustion".)
 #[test]
 fn m5_the_end_of_a_runtime_is_not_counted_as_a_worker() {

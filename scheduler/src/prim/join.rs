@@ -20,7 +20,7 @@
 //! When thieves come: `find` (after Go's four passes) and its re-check before sleep.
 
 use crate::limits::JOB_SLOTS;
-use crate::sched::park::{Commit, enter, park, ready};
+use crate::sched::park::{Commit, end_here, enter, park, ready};
 use crate::sched::real::{Worker, with_rules};
 use crate::sched::state::{M, P};
 use crate::sched::wake::wakep;
@@ -35,7 +35,8 @@ use std::thread::Result;
 
 /// A job without its type: the first field of a [`StackJob`].
 struct Job {
-    run: unsafe fn(*const Job),
+    /// Runs the closure (`true`) or drops it unrun (`false`); sets the latch.
+    finish: unsafe fn(*const Job, bool),
 }
 
 /// The offers of one goroutine, oldest at `top`.
@@ -190,7 +191,7 @@ struct StackJob<F, R> {
 impl<F: FnOnce() -> R + Send, R: Send> StackJob<F, R> {
     fn new(f: F, owner: *mut G) -> Self {
         StackJob {
-            job: Job { run: Self::run },
+            job: Job { finish: Self::finish },
             f: UnsafeCell::new(ManuallyDrop::new(f)),
             result: UnsafeCell::new(None),
             latch: Latch::new(owner),
@@ -201,12 +202,12 @@ impl<F: FnOnce() -> R + Send, R: Send> StackJob<F, R> {
     ///
     /// # Safety
     /// 1. `job` is the first field of a live `StackJob<F, R>` that left its deque by one steal (I1, I2).
-    unsafe fn run(job: *const Job) {
+    unsafe fn finish(job: *const Job, run: bool) {
         let this = job.cast::<Self>();
         // SAFETY: (1): the closure and the result are ours until the latch is set.
         unsafe {
             let f = ManuallyDrop::take(&mut *(*this).f.get());
-            let result = catch_unwind(AssertUnwindSafe(f));
+            let result = catch_unwind(AssertUnwindSafe(|| if run { f() } else { unrun(f) }));
             *(*this).result.get() = Some(result);
             Latch::set(&raw const (*this).latch);
         }
@@ -222,6 +223,12 @@ impl<F: FnOnce() -> R + Send, R: Send> StackJob<F, R> {
         let f = unsafe { ManuallyDrop::take(&mut *self.f.get()) };
         f()
     }
+}
+
+/// The runtime ended before `f` ran: it is dropped, and its join ends the same way.
+fn unrun<F, R>(f: F) -> R {
+    drop(f);
+    end_here()
 }
 
 /// Runs both closures, possibly in parallel, and returns both results. `b` is offered to idle workers while
@@ -360,15 +367,24 @@ pub(crate) fn take_offer(m: &M, victim: &P) -> Option<*mut G> {
 }
 
 fn as_goroutine(m: &M, job: *mut Job) -> *mut G {
+    /// A job that left its deque by our steal (I1); its frame waits for it (I2).
     struct Stolen(*const Job);
     // SAFETY: closure and result of a `StackJob` are `Send`.
     unsafe impl Send for Stolen {}
+    impl Stolen {
+        fn finish(&self, run: bool) {
+            // SAFETY: as said above; called once: `run` forgets `self`.
+            unsafe { ((*self.0).finish)(self.0, run) }
+        }
+    }
+    impl Drop for Stolen {
+        /// The goroutine's closure is dropped unrun: the runtime ends, and the join must not wait for ever.
+        fn drop(&mut self) {
+            self.finish(false);
+        }
+    }
     let stolen = Stolen(job);
-    let body = move || {
-        let stolen = stolen;
-        // SAFETY: it left its deque by our steal (I1); its frame waits for it (I2).
-        unsafe { ((*stolen.0).run)(stolen.0) }
-    };
+    let body = move || ManuallyDrop::new(stolen).finish(true);
     // SAFETY: what the job borrows outlives it (I2).
     unsafe { crate::sched::spawn::make(m, body) }
 }
