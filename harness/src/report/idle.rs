@@ -26,7 +26,7 @@ pub(super) struct Idle {
 pub(super) fn idle(report: &Report) -> Option<Idle> {
     let trickle = trickle(report);
     let mut heads = vec!["at rest".to_string()];
-    heads.extend(trickle.map(|(cell, _)| cell.name.clone()));
+    heads.extend(trickle.map(|_| "almost idle".to_string()));
     let text = |share: Option<f64>| share.map_or("–".to_string(), percent);
     let mut rows = Vec::new();
     for (index, arm) in report.plan.arms.iter().enumerate().filter(|(_, a)| !a.null) {
@@ -37,13 +37,22 @@ pub(super) fn idle(report: &Report) -> Option<Idle> {
         }));
         rows.push((words::arm_name(report, index), shares));
     }
-    let mut about = "Share of one CPU. At rest: after the last task, over 20 ms or more, on the \
-                     worst number of workers."
+    (!rows.is_empty()).then(|| Idle { heads, rows, about: about(report, trickle) })
+}
+
+/// What the columns are, and what they cannot say.
+fn about(report: &Report, trickle: Option<(&Cell, &CellResult)>) -> String {
+    let mut out = "Share of one CPU. At rest: one look of 20 ms or more after the last task, on the \
+                   worst number of workers; it tells a spinning runtime from a sleeping one, no more."
         .to_string();
-    if let Some((cell, _)) = trickle {
-        about += &format!(" {}: {} ({}).", cell.name, cell.about, cell.key());
+    if let Some(arm) = report.plan.baseline {
+        let name = words::arm_name(report, arm);
+        out += &format!(" What {name} shows is the price of looking.");
     }
-    (!rows.is_empty()).then_some(Idle { heads, rows, about })
+    if let Some((cell, _)) = trickle {
+        out += &format!(" Almost idle: {}.", cell.key());
+    }
+    out
 }
 
 /// Largest share of one CPU that the idle contender used in the check pass.
