@@ -2,7 +2,7 @@
 //! that fire on a scheduler's stack, watchers that sleep. FC-04, 22, 24; TIMER-10, SYS-3, M-5, RW-1.
 mod common;
 use common::{rounds, runtime, watched};
-use gosteal::sync::RwLock;
+use gosteal::sync::{Mutex, RwLock, WaitGroup};
 use gosteal::{Policy, Runtime, chan, checkpoint, go, join, scope, spawn, yield_now};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed, Ordering::SeqCst};
@@ -233,6 +233,57 @@ fn fc22_a_fork_that_never_ran_ends_its_join() {
     drop(tx);
 }
 
+/// FC-22, I1 of `scope`: what a closure owns is dropped before its scope may go on, also if it never ran.
+#[test]
+fn fc22_a_scoped_closure_that_never_ran_is_dropped_inside_the_scope() {
+    /// Unwinds at the runtime entry, so that the next destructor may stop and go on.
+    struct Unwinds;
+    impl Drop for Unwinds {
+        fn drop(&mut self) {
+            checkpoint();
+        }
+    }
+    struct Late<'a>(&'a AtomicUsize);
+    impl Drop for Late<'_> {
+        fn drop(&mut self) {
+            for _ in 0..3 {
+                yield_now();
+            }
+            self.0.fetch_add(1, SeqCst);
+        }
+    }
+    struct Check(Arc<AtomicUsize>, AtomicUsize);
+    impl Drop for Check {
+        fn drop(&mut self) {
+            self.0.store(self.1.load(SeqCst), SeqCst);
+        }
+    }
+    // SAFETY: no reference into thread-local storage is held across a runtime entry.
+    let rt = unsafe {
+        let policy = Policy::parse("go1.26,no-preempt").unwrap();
+        Runtime::builder().procs(1).policy(policy).build().unwrap()
+    };
+    let seen = Arc::new(AtomicUsize::new(0));
+    let s = seen.clone();
+    let (running, wait) = chan::<()>(1);
+    rt.handle().go(move || {
+        let check = Check(s, AtomicUsize::new(0));
+        scope(|s| {
+            let owned = (Unwinds, Late(&check.1));
+            s.spawn(move |_| drop(owned));
+            go(move || {
+                running.send(());
+                loop {
+                    checkpoint();
+                }
+            });
+        });
+    });
+    wait.recv();
+    rt.shutdown(LONG).unwrap();
+    assert_eq!(seen.load(SeqCst), 1);
+}
+
 /// M-5: ending a runtime needs no worker beyond the limit. (It ended the process: "thread exhaustion".)
 #[test]
 fn m5_the_end_of_a_runtime_is_not_counted_as_a_worker() {
@@ -240,4 +291,162 @@ fn m5_the_end_of_a_runtime_is_not_counted_as_a_worker() {
     let rt = unsafe { Runtime::builder().procs(1).max_threads(1).build() }.unwrap();
     assert_eq!(rt.block_on(|| 7), 7);
     rt.shutdown(LONG).unwrap();
+}
+
+/// RW-1: a reader whose runtime ends while it waits is counted off again. (The lock counted it for ever: the next
+/// writer of another thread hung.)
+#[test]
+fn rw1_a_reader_that_is_cut_short_leaves_the_lock_usable() {
+    watched("rw1", |_| {
+        let lock = Arc::new(RwLock::new(0));
+        let held = lock.write();
+        let rt = runtime(1);
+        for _ in 0..3 {
+            let l = lock.clone();
+            rt.handle().go(move || assert_eq!(*l.read(), 0));
+        }
+        rt.handle().go(|| ());
+        settle(&rt);
+        rt.shutdown(LONG).unwrap();
+        drop(held);
+        *lock.write() += 1;
+        assert_eq!(*lock.read(), 1);
+    });
+}
+
+/// MUTEX-4, MUTEX-5: a lock survives the runtimes that wait for it: one holder at a time, nobody forgotten. (Unlock went
+/// on waking, and handing over to, waiters who were gone.)
+#[test]
+fn mutex5_a_lock_survives_the_runtimes_that_use_it() {
+    let lock = Arc::new(Mutex::new(0u64));
+    let inside = Arc::new(AtomicUsize::new(0));
+    watched("mutex5", |progress| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads: Vec<_> = (0..2)
+            .map(|_| {
+                let (lock, inside, stop) = (lock.clone(), inside.clone(), stop.clone());
+                std::thread::spawn(move || {
+                    while !stop.load(Relaxed) {
+                        hold(&lock, &inside)
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..rounds(40) {
+            let rt = runtime(2);
+            for _ in 0..6 {
+                let (lock, inside) = (lock.clone(), inside.clone());
+                rt.handle().go(move || {
+                    loop {
+                        hold(&lock, &inside)
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_millis(3)); // Long enough for somebody to starve.
+            rt.shutdown(LONG).unwrap();
+            let before = *lock.lock();
+            while *lock.lock() == before {
+                std::thread::yield_now();
+            }
+            progress.fetch_add(1, Relaxed);
+        }
+        stop.store(true, SeqCst);
+        threads.into_iter().for_each(|t| t.join().unwrap());
+    });
+}
+
+fn hold(lock: &Mutex<u64>, inside: &AtomicUsize) {
+    let mut n = lock.lock();
+    assert_eq!(inside.fetch_add(1, SeqCst), 0, "two hold the lock");
+    *n += 1;
+    for _ in 0..20_000 {
+        std::hint::spin_loop();
+    }
+    inside.fetch_sub(1, SeqCst);
+}
+
+/// RW-1: a writer that waits for a reader leaves with its runtime: the reader's end reopens the lock.
+#[test]
+fn rw1_a_writer_that_is_cut_short_leaves_the_lock_usable() {
+    watched("rw1 (writer)", |_| {
+        let lock = Arc::new(RwLock::new(0));
+        let held = lock.read();
+        let rt = runtime(1);
+        let l = lock.clone();
+        rt.handle().go(move || *l.write() += 1);
+        let l = lock.clone();
+        rt.handle().go(move || assert_eq!(*l.read(), 0));
+        rt.handle().go(|| ());
+        settle(&rt);
+        rt.shutdown(LONG).unwrap();
+        drop(held);
+        *lock.write() += 1;
+        assert_eq!(*lock.read(), 1);
+    });
+}
+
+/// RW-1: readers and writers of a runtime that ends, beside threads that go on.
+#[test]
+fn rw1_a_lock_survives_the_runtimes_that_use_it() {
+    let lock = Arc::new(RwLock::new([0u64; 2]));
+    let both = |lock: &RwLock<[u64; 2]>, write: bool| {
+        if write {
+            let mut pair = lock.write();
+            pair[0] += 1;
+            std::hint::spin_loop();
+            pair[1] += 1;
+        } else {
+            let pair = lock.read();
+            assert_eq!(pair[0], pair[1]);
+        }
+    };
+    watched("rw1 (mixed)", |progress| {
+        let stop = Arc::new(AtomicBool::new(false));
+        let threads: Vec<_> = (0..3)
+            .map(|i| {
+                let (lock, stop) = (lock.clone(), stop.clone());
+                std::thread::spawn(move || {
+                    while !stop.load(Relaxed) {
+                        both(&lock, i == 0)
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..rounds(100) {
+            let rt = runtime(2);
+            for i in 0..8 {
+                let lock = lock.clone();
+                rt.handle().go(move || {
+                    loop {
+                        both(&lock, i % 3 == 0)
+                    }
+                });
+            }
+            std::thread::sleep(Duration::from_micros(300));
+            rt.shutdown(LONG).unwrap();
+            progress.fetch_add(1, Relaxed);
+        }
+        stop.store(true, SeqCst);
+        threads.into_iter().for_each(|t| t.join().unwrap());
+        *lock.write() = [0; 2];
+    });
+}
+
+/// WG-1: a waiter whose runtime ends is counted off again.
+#[test]
+fn wg1_a_waiter_that_is_cut_short_leaves_the_group_usable() {
+    let wg = WaitGroup::new();
+    wg.add(1);
+    let rt = runtime(1);
+    let w = wg.clone();
+    rt.handle().go(move || w.wait());
+    rt.handle().go(|| ());
+    settle(&rt);
+    rt.shutdown(LONG).unwrap();
+    wg.done();
+    wg.add(1);
+    let w = wg.clone();
+    let done = std::thread::spawn(move || w.done());
+    wg.wait();
+    done.join().unwrap();
 }

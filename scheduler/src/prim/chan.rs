@@ -12,7 +12,7 @@
 //! Timer channels (CHAN-13). Select: `select`.
 
 use crate::prim::waitq::{WaitQueue, Waiter};
-use crate::sched::park::{Parked, end_here, enter, me, park, release_and_ready};
+use crate::sched::park::{Parked, end_here, enter, flush_outside, me, park, release_and_ready};
 use crate::shim::Ordering::{Acquire, Release};
 use crate::shim::{AtomicBool, AtomicUsize, RawLock};
 use crate::task::{G, WaitReason};
@@ -286,6 +286,10 @@ impl<T: Send> Chan<T> {
             // SAFETY: lock held; `w` is ours, queued here or taken.
             unsafe { queue(self.inner()).remove(w) };
             self.release();
+            // SAFETY: off the queue: ours alone.
+            if unsafe { (*w).taken } {
+                flush_outside();
+            }
         }
         // SAFETY: off the queue: ours alone.
         unsafe { (*w).ok }

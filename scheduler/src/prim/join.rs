@@ -20,7 +20,7 @@
 //! When thieves come: `find` (after Go's four passes) and its re-check before sleep.
 
 use crate::limits::JOB_SLOTS;
-use crate::sched::park::{Commit, end_here, enter, park, ready};
+use crate::sched::park::{Commit, end_here, enter, is_insider, outside_gate, park, ready};
 use crate::sched::real::{Worker, with_rules};
 use crate::sched::state::{M, P};
 use crate::sched::wake::wakep;
@@ -164,6 +164,8 @@ impl Latch {
         // SAFETY: (1); the owner is read before the owner may go on.
         unsafe {
             let owner = (*this).owner;
+            // A scope may have been handed to a goroutine of another runtime.
+            let _gate = (!is_insider(owner)).then(outside_gate);
             // Ordering: AcqRel: E2, and pairs with the commit.
             if (*this).state.swap(SET, AcqRel) == WAITING {
                 ready(owner);

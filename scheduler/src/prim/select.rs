@@ -10,7 +10,9 @@
 
 use crate::prim::chan::{Attempt, Chan, Receiver, Sender, block_forever};
 use crate::prim::waitq::Waiter;
-use crate::sched::park::{Parked, current, end_here, enter, me, park, release_and_ready};
+use crate::sched::park::{
+    Parked, current, end_here, enter, flush_outside, me, park, release_and_ready,
+};
 use crate::shim::Ordering::Relaxed;
 use crate::task::{G, WaitReason};
 use std::mem::ManuallyDrop;
@@ -328,6 +330,9 @@ impl Select<'_, '_> {
         self.unlock_all();
         match won {
             Some(i) => {
+                if parked == Parked::Ending {
+                    flush_outside();
+                }
                 self.cases[i].settle();
                 self.fired(i)
             }

@@ -250,9 +250,22 @@ pub(crate) fn outside_gate_if_outside() -> impl Sized {
     Some(OUTSIDE.read())
 }
 
-/// Waits until every thread that was inside the gate has left it.
+/// Waits until every thread that was inside the gate has left it. A goroutine whose wait was cut short just as a
+/// plain thread took it out does so too, before it may wait again: that thread's attempt to make it ready must find
+/// it running, not in its next wait.
 pub(crate) fn flush_outside() {
     drop(OUTSIDE.write());
+}
+
+/// Whether the caller needs no gate to make `g` ready: a goroutine of the same runtime, or a plain thread.
+///
+/// # Safety
+/// 1. `g` is live: it waits for the caller.
+#[inline]
+pub(crate) unsafe fn is_insider(g: *mut G) -> bool {
+    // SAFETY: (1).
+    let (outsider, sched) = unsafe { ((*g).outsider, (*g).sched.get()) };
+    outsider || current().is_some_and(|m| ptr::addr_eq(m.sched, sched))
 }
 
 /// Releases the lock of a wait structure, then makes ready the goroutine that was taken out of it.
@@ -262,10 +275,7 @@ pub(crate) fn flush_outside() {
 #[inline]
 pub(crate) unsafe fn release_and_ready(release: impl FnOnce(), g: *mut G) {
     // SAFETY: recorded, taken out, and held back by the lock until `release`.
-    let insider = unsafe {
-        (*g).outsider || current().is_some_and(|m| ptr::addr_eq(m.sched, (*g).sched.get()))
-    };
-    let _gate = (!insider).then(outside_gate);
+    let _gate = unsafe { !is_insider(g) }.then(outside_gate);
     release();
     // SAFETY: (1).
     unsafe { ready(g) }
