@@ -57,6 +57,8 @@ pub(crate) use imp::*;
 /// For what a `const fn` makes, or a static holds: loom's cannot be made there. A model does not see into
 /// these, as little as into the locks below: model tests drive nothing that waits on them.
 pub(crate) mod unmodelled {
+    #[cfg(all(test, sched_loom))]
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize};
     pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32};
 }
 use parking_lot::lock_api::GuardNoSend;
@@ -248,11 +250,34 @@ pub(crate) fn heavy_fence_available() -> bool {
 /// model test that looked at nothing must not pass.
 #[cfg(all(test, sched_loom))]
 pub(crate) fn explore(at_least: usize, body: impl Fn() + Send + Sync + 'static) {
+    explore_with(at_least, loom::model::Builder::new(), body);
+}
+
+/// As [`explore`], leaving out executions in which threads are interrupted more than `preemptions` times in
+/// all: for bodies with too many steps to try everything.
+#[cfg(all(test, sched_loom))]
+pub(crate) fn explore_bounded(
+    at_least: usize,
+    preemptions: usize,
+    body: impl Fn() + Send + Sync + 'static,
+) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    explore_with(at_least, model, body);
+}
+
+#[cfg(all(test, sched_loom))]
+fn explore_with(
+    at_least: usize,
+    mut model: loom::model::Builder,
+    body: impl Fn() + Send + Sync + 'static,
+) {
     use std::sync::atomic::AtomicUsize as Count;
     use std::sync::{Arc, atomic::Ordering::Relaxed};
+    model.max_branches = 20_000;
     let runs = Arc::new(Count::new(0));
     let counter = runs.clone();
-    loom::model(move || {
+    model.check(move || {
         counter.fetch_add(1, Relaxed);
         body();
     });

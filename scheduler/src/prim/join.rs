@@ -391,3 +391,7 @@ pub(crate) unsafe fn promote<L: crate::policy::Rules>(w: &Worker<'_, L>, g: *mut
         wakep(w.outside(), true);
     }
 }
+
+#[cfg(all(test, sched_loom))]
+#[path = "loom_join_tests.rs"]
+mod loom_tests;

@@ -377,3 +377,7 @@ impl Outsider {
         thread.unpark();
     }
 }
+
+#[cfg(all(test, sched_loom))]
+#[path = "loom_park_tests.rs"]
+mod loom_tests;
