@@ -8,4 +8,5 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-target}/loom"
 export RUSTFLAGS="${RUSTFLAGS:-} --cfg sched_loom"
 # Link-time optimisation buys nothing here and doubles the build.
 export CARGO_PROFILE_RELEASE_LTO=off
-exec cargo test -p gosteal --lib --release loom "$@"
+[ $# -gt 0 ] || set -- loom
+exec cargo test -p gosteal --lib --release -- "$@"

@@ -169,8 +169,8 @@ impl Note {
         }
     }
     fn take(&self) -> bool {
-        // Ordering: Acquire pairs with `wake`.
-        self.set.swap(false, Ordering::Acquire)
+        // Ordering: Acquire pairs with `wake`. The look before it writes nothing while there is nothing to take.
+        self.set.load(Ordering::Relaxed) && self.set.swap(false, Ordering::Acquire)
     }
     /// Binds the note to the calling thread. Once, before the first sleep.
     pub(crate) fn bind(&self) {
@@ -244,6 +244,41 @@ pub(crate) fn heavy_fence() {
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn heavy_fence_available() -> bool {
     false
+}
+
+/// A lock for models, taken and released in different functions. The model puts waiting threads to sleep, so
+/// it costs no spinning; it orders as acquire and release do, no more.
+#[cfg(all(test, sched_loom))]
+pub(crate) struct ModelLock {
+    mutex: loom::sync::Mutex<()>,
+    held: std::cell::UnsafeCell<Option<loom::sync::MutexGuard<'static, ()>>>,
+}
+
+// SAFETY: `held` is touched by the holder only.
+#[cfg(all(test, sched_loom))]
+unsafe impl Sync for ModelLock {}
+
+#[cfg(all(test, sched_loom))]
+impl ModelLock {
+    pub(crate) fn new() -> ModelLock {
+        ModelLock { mutex: loom::sync::Mutex::new(()), held: std::cell::UnsafeCell::new(None) }
+    }
+    pub(crate) fn lock(&self) {
+        let guard = self.mutex.lock().unwrap();
+        // SAFETY: held now. The guard lies beside its lock, which is not moved while it is held.
+        unsafe {
+            let guard = std::mem::transmute::<
+                loom::sync::MutexGuard<'_, ()>,
+                loom::sync::MutexGuard<'static, ()>,
+            >(guard);
+            *self.held.get() = Some(guard);
+        }
+    }
+    pub(crate) fn unlock(&self) {
+        // SAFETY: held by the caller. Out of the cell first: the next holder may come at the drop.
+        let guard = unsafe { (*self.held.get()).take() };
+        drop(guard);
+    }
 }
 
 /// Runs every interleaving of `body` that the model explores, and fails below `at_least` of them: a

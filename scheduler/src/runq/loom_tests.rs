@@ -79,7 +79,7 @@ fn assert_once(mut got: Vec<usize>, count: usize) {
 /// takes half at a time.
 #[test]
 fn rq4_each_task_leaves_once_by_owner_or_thief() {
-    explore_bounded(1_000, 3, || {
+    explore_bounded(5_000, 3, || {
         let model = Model::new(6);
         (0..3).for_each(|n| model.push(n));
         let thief = {
@@ -113,7 +113,7 @@ fn rq3_a_stolen_task_was_published() {
 /// Goal: E1 of `put_batch`: one publish for all of them.
 #[test]
 fn rq7_a_batch_is_published_whole() {
-    explore(10, || {
+    explore(4, || {
         let model = Model::new(2);
         let thief = {
             let model = model.clone();
@@ -131,7 +131,7 @@ fn rq7_a_batch_is_published_whole() {
 /// thieves over four goroutines.
 #[test]
 fn rq12_loot_can_be_stolen_again() {
-    explore_bounded(1_000, 3, || {
+    explore(10, || {
         let model = Model::new(4);
         (0..4).for_each(|n| model.push(n));
         let first = Model::new(0);
@@ -157,7 +157,7 @@ fn rq12_loot_can_be_stolen_again() {
 /// Goal: two thieves at one victim never take the same one (RQ-10 (6)).
 #[test]
 fn rq10_two_thieves_share_the_loot() {
-    explore_bounded(1_000, 3, || {
+    explore(20, || {
         let model = Model::new(3);
         (0..3).for_each(|n| model.push(n));
         let thieves: Vec<_> = (0..2)
@@ -175,7 +175,7 @@ fn rq10_two_thieves_share_the_loot() {
 /// Goal: RQ-6: overflow and a thief: either the oldest half moves, or the thief made room.
 #[test]
 fn rq6_overflow_races_a_thief() {
-    explore_bounded(500, 3, || {
+    explore(40, || {
         let full = RING_SLOTS as usize;
         let model = Model::new(full + 1);
         (0..full).for_each(|n| model.push(n));
@@ -201,7 +201,7 @@ fn rq6_overflow_races_a_thief() {
 /// Method: the thief may come at any time; the owner displaces one and takes the other.
 #[test]
 fn rq11_runnext_goes_to_owner_or_thief() {
-    explore_bounded(1_000, 4, || {
+    explore(150, || {
         let model = Model::new(2);
         let thief = {
             let model = model.clone();

@@ -8,17 +8,49 @@ use super::*;
 use crate::limits::RING_SLOTS;
 use crate::runq::{Ring, local::NextRule};
 use crate::sched::worker::commit_park;
-use crate::shim::{explore, explore_bounded};
+use crate::shim::{ModelLock, explore};
 use loom::cell::UnsafeCell as Checked;
-use loom::sync::{Mutex, MutexGuard};
 use loom::thread;
 use std::sync::Arc;
 
-/// A wait structure with its lock, one goroutine, and the ring of the waker's P.
+/// A wait structure: its lock, and who waits.
+struct Waiting {
+    lock: ModelLock,
+    g: Checked<Option<*mut G>>,
+}
+
+impl Waiting {
+    fn new() -> Waiting {
+        Waiting { lock: ModelLock::new(), g: Checked::new(None) }
+    }
+    /// Records `g` and keeps the lock: the commit releases it.
+    fn enter(&self, g: *mut G) -> *mut () {
+        self.lock.lock();
+        // SAFETY: under the lock.
+        self.g.with_mut(|p| unsafe { *p = Some(g) });
+        ptr::from_ref(self).cast_mut().cast()
+    }
+    /// Takes out who waits, if somebody does yet.
+    fn take(&self) -> Option<*mut G> {
+        self.lock.lock();
+        // SAFETY: under the lock.
+        let g = self.g.with_mut(|p| unsafe { (*p).take() });
+        self.lock.unlock();
+        g
+    }
+}
+
+unsafe fn release(_: *mut G, waiting: *mut ()) -> bool {
+    // SAFETY: `enter` made it, and holds the lock.
+    unsafe { (*waiting.cast::<Waiting>()).lock.unlock() };
+    true
+}
+
+/// A wait structure, one goroutine, and the ring of the waker's P.
 struct Model {
     g: G,
     context: Checked<u32>,
-    waiter: Mutex<Option<*mut G>>,
+    waiting: Waiting,
     ring: Ring<G>,
 }
 
@@ -31,30 +63,30 @@ impl Model {
     fn new() -> Arc<Model> {
         let g = G::new(false, ptr::null());
         g.status.store(status::RUNNING, Relaxed);
-        Arc::new(Model { g, context: Checked::new(0), waiter: Mutex::new(None), ring: Ring::new() })
+        Arc::new(Model { g, context: Checked::new(0), waiting: Waiting::new(), ring: Ring::new() })
     }
     fn g(&self) -> *mut G {
         ptr::from_ref(&self.g).cast_mut()
     }
 
-    /// The goroutine records itself and leaves; its worker commits.
-    fn park(&self) {
-        let mut waiter = self.waiter.lock().unwrap();
-        *waiter = Some(self.g());
+    /// The goroutine records itself; from here on wakers queue for the lock.
+    fn enter(&self) -> *mut () {
+        self.waiting.enter(self.g())
+    }
+    /// It leaves, and its worker commits.
+    fn leave(&self, arg: *mut ()) {
         // SAFETY: we are its worker.
         self.context.with_mut(|p| unsafe { *p = 1 }); // The switch saves the context.
-        let mut held = Some(waiter);
         // SAFETY: off its stack, ours; the commit releases the lock as its last act.
-        assert!(unsafe { commit_park(self.g(), release, (&raw mut held).cast()) });
+        assert!(unsafe { commit_park(self.g(), release, arg) });
     }
 
-    /// Takes the waiter out, if it is there yet, and makes it ready on the own ring.
-    fn wake(&self) -> bool {
-        let Some(g) = self.waiter.lock().unwrap().take() else { return false };
+    /// Takes the waiter out and makes it ready, as runnext of the waker's P.
+    fn wake(&self) {
+        let g = self.waiting.take().expect("recorded before the lock was released");
         // SAFETY: taken out: it is ours to make ready.
         unsafe { make_runnable(g) };
         assert!(self.ring.swap_next(g).is_null());
-        true
     }
 
     /// Runs it: the context must be all there.
@@ -67,28 +99,21 @@ impl Model {
     }
 }
 
-unsafe fn release(_: *mut G, held: *mut ()) -> bool {
-    // SAFETY: `park` passes its guard.
-    drop(unsafe { (*held.cast::<Option<MutexGuard<'_, Option<*mut G>>>>()).take() });
-    true
-}
-
 /// Goal: PARK-2, READY-1: a waker meets a goroutine that waits, never one that is still leaving; who runs it
 /// next, the waker's worker, sees the saved context.
 #[test]
 fn park2_a_waker_meets_a_whole_context() {
-    explore(10, || {
+    explore(2, || {
         let model = Model::new();
+        let arg = model.enter();
         let waker = {
             let model = model.clone();
             thread::spawn(move || {
-                while !model.wake() {
-                    thread::yield_now();
-                }
+                model.wake();
                 model.ring.take_next().into_iter().for_each(|g| model.run(g));
             })
         };
-        model.park();
+        model.leave(arg);
         waker.join().unwrap();
         assert_eq!(model.g.status.load(Relaxed), status::RUNNING, "READY-1: it ran again");
     });
@@ -97,8 +122,9 @@ fn park2_a_waker_meets_a_whole_context() {
 /// Goal: the same where a third worker steals it out of runnext.
 #[test]
 fn park2_a_thief_meets_a_whole_context() {
-    explore_bounded(100, 3, || {
+    explore(20, || {
         let model = Model::new();
+        let arg = model.enter();
         let waker = {
             let model = model.clone();
             thread::spawn(move || model.wake())
@@ -111,10 +137,9 @@ fn park2_a_thief_meets_a_whole_context() {
                 loot.map(|(g, _)| model.run(g)).is_some()
             })
         };
-        model.park();
-        let woken = waker.join().unwrap() || model.wake();
+        model.leave(arg);
+        waker.join().unwrap();
         let stolen = thief.join().unwrap();
-        assert!(woken, "READY-1: exactly one waker");
         assert_ne!(stolen, model.ring.take_next().is_some(), "G-3: on one queue or run");
     });
 }
@@ -124,24 +149,20 @@ fn park2_a_thief_meets_a_whole_context() {
 #[test]
 fn ready1_a_parked_thread_sees_what_its_waker_wrote() {
     struct Slot {
-        waiter: Mutex<Option<*mut G>>,
+        waiting: Waiting,
         value: Checked<u32>,
     }
     // SAFETY: the value is the waker's until `ready`, then the parked thread's; the cell checks that.
     unsafe impl Sync for Slot {}
     // SAFETY: as above.
     unsafe impl Send for Slot {}
-    explore(10, || {
-        let slot = Arc::new(Slot { waiter: Mutex::new(None), value: Checked::new(0) });
+    explore(4, || {
+        let slot = Arc::new(Slot { waiting: Waiting::new(), value: Checked::new(0) });
+        let arg = slot.waiting.enter(me());
         let waker = {
             let slot = slot.clone();
             thread::spawn(move || {
-                let g = loop {
-                    if let Some(g) = slot.waiter.lock().unwrap().take() {
-                        break g;
-                    }
-                    thread::yield_now();
-                };
+                let g = slot.waiting.take().expect("recorded before the lock was released");
                 // SAFETY: taken out: ours to write for, and to make ready once.
                 unsafe {
                     slot.value.with_mut(|p| *p = 7);
@@ -149,12 +170,8 @@ fn ready1_a_parked_thread_sees_what_its_waker_wrote() {
                 }
             })
         };
-        let mut waiter = slot.waiter.lock().unwrap();
-        *waiter = Some(me());
-        let mut held = Some(waiter);
         // SAFETY: the commit releases the lock; the waker is one.
-        let parked =
-            unsafe { park(WaitReason::ChanReceive, true, release, (&raw mut held).cast()) };
+        let parked = unsafe { park(WaitReason::ChanReceive, true, release, arg) };
         assert_eq!(parked, Parked::Ready);
         // SAFETY: made ready: the waker is done with it.
         assert_eq!(slot.value.with(|p| unsafe { *p }), 7);

@@ -58,7 +58,7 @@ fn spin8_a_submission_meets_the_last_searcher() {
 /// Goal: the same with the other worker asleep already or on its way there, its P idle.
 #[test]
 fn wake1_a_submission_meets_a_sleeper() {
-    explore_bounded(100, 3, || {
+    explore_bounded(20, 3, || {
         let start = Start { procs: 2, workers: 1, tasks: 1, idle: &[1], ..Start::default() };
         let hub = Shared::new(start);
         let worker = spawn(&hub, 0, None, false);
@@ -84,7 +84,7 @@ fn spin5_the_searcher_hands_the_search_on() {
 /// Goal: FC-07 (2), INJ-1: an outsider makes a goroutine ready just as the last worker goes to sleep.
 #[test]
 fn inj1_an_outsider_meets_the_last_worker() {
-    explore_bounded(500, 3, || {
+    explore_bounded(100, 3, || {
         let hub = Shared::new(Start { procs: 1, workers: 1, tasks: 1, ..Start::default() });
         let worker = spawn(&hub, 0, Some(0), true);
         inject(&*hub, &[hub.make()]);
@@ -107,7 +107,7 @@ fn inj1_an_outsider_and_two_workers() {
 /// Goal: SPIN-12, WAKE-5, FIND-15 (d): a timer set by a busy P while the other worker goes to sleep is run.
 #[test]
 fn spin12_a_timer_meets_the_last_searcher() {
-    explore_bounded(1_000, 2, || {
+    explore_bounded(300, 2, || {
         let start = Start { procs: 2, workers: 1, tasks: 1, timers: true, ..Start::default() };
         let hub = Shared::new(start);
         let worker = spawn(&hub, 0, Some(1), false);

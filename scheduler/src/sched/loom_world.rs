@@ -15,10 +15,9 @@ use crate::runq::{Ring, local::NextRule};
 use crate::sched::world::{Hub, Rob, Timed, World};
 use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use crate::shim::unmodelled::{AtomicBool as Plain, AtomicUsize as PlainCount};
-use crate::shim::{AtomicBool, AtomicU32, AtomicU64, Note, fence};
+use crate::shim::{AtomicBool, AtomicU32, AtomicU64, ModelLock, Note, fence};
 use loom::cell::UnsafeCell as Checked;
-use loom::sync::{Mutex, MutexGuard};
-use std::cell::{Cell, UnsafeCell};
+use std::cell::Cell;
 use std::collections::VecDeque;
 use std::ptr;
 use std::sync::Arc;
@@ -62,14 +61,13 @@ pub(crate) struct Shared {
     global_len: AtomicU32,
     /// lastpoll: 0 while somebody is inside.
     polled: AtomicU64,
-    lock: Mutex<()>,
-    held: UnsafeCell<Option<MutexGuard<'static, ()>>>,
+    lock: ModelLock,
     central: Checked<Central>,
     stop: Plain,
 }
 
-// SAFETY: `held` and `central` are touched under `lock` only (the checked cell sees to that), tasks by
-// whoever took them out of a queue.
+// SAFETY: `central` is touched under `lock` only (the checked cell sees to that), tasks by whoever took them
+// out of a queue.
 unsafe impl Sync for Shared {}
 // SAFETY: as above.
 unsafe impl Send for Shared {}
@@ -110,8 +108,7 @@ impl Shared {
             idle_mask: AtomicU64::new(mask),
             global_len: AtomicU32::new(0),
             polled: AtomicU64::new(1),
-            lock: Mutex::new(()),
-            held: UnsafeCell::new(None),
+            lock: ModelLock::new(),
             central: Checked::new(central),
             stop: Plain::new(false),
         })
@@ -199,13 +196,10 @@ impl Hub for Shared {
     }
     fn rouse_watch(&self) {}
     fn lock(&self) {
-        let guard = self.lock.lock().unwrap();
-        // SAFETY: the lock is held: `held` is ours. The guard does not outlive the lock beside it.
-        unsafe { *self.held.get() = Some(std::mem::transmute::<MutexGuard<'_, ()>, _>(guard)) };
+        self.lock.lock();
     }
     fn unlock(&self) {
-        // SAFETY: as above.
-        drop(unsafe { (*self.held.get()).take() });
+        self.lock.unlock();
     }
     fn locked_global_is_empty(&self) -> bool {
         self.central(|c| c.queue.is_empty())
