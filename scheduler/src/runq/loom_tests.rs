@@ -157,7 +157,7 @@ fn rq12_loot_can_be_stolen_again() {
 /// Goal: two thieves at one victim never take the same one (RQ-10 (6)).
 #[test]
 fn rq10_two_thieves_share_the_loot() {
-    explore(20, || {
+    explore(10, || {
         let model = Model::new(3);
         (0..3).for_each(|n| model.push(n));
         let thieves: Vec<_> = (0..2)

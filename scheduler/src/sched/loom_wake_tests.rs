@@ -9,7 +9,7 @@ use super::loom_world::{Shared, Start, Thread};
 use super::wake::{inject, reset_spinning, wake_poller, wakep};
 use super::world::World;
 use crate::shim::Ordering::Release;
-use crate::shim::explore_bounded;
+use crate::shim::{explore, explore_bounded};
 use loom::thread;
 use std::sync::Arc;
 
@@ -47,7 +47,7 @@ fn submit(hub: &Shared) {
 /// passing count (needspinning, issue 45867).
 #[test]
 fn spin8_a_submission_meets_the_last_searcher() {
-    explore_bounded(1_000, 3, || {
+    explore_bounded(1_500, 4, || {
         let hub = Shared::new(Start { procs: 2, workers: 1, tasks: 1, ..Start::default() });
         let worker = spawn(&hub, 0, Some(1), false);
         submit(&hub);
@@ -58,7 +58,7 @@ fn spin8_a_submission_meets_the_last_searcher() {
 /// Goal: the same with the other worker asleep already or on its way there, its P idle.
 #[test]
 fn wake1_a_submission_meets_a_sleeper() {
-    explore_bounded(20, 3, || {
+    explore(10, || {
         let start = Start { procs: 2, workers: 1, tasks: 1, idle: &[1], ..Start::default() };
         let hub = Shared::new(start);
         let worker = spawn(&hub, 0, None, false);
@@ -71,7 +71,7 @@ fn wake1_a_submission_meets_a_sleeper() {
 /// somebody comes for the other, although the submitter was silent while it searched.
 #[test]
 fn spin5_the_searcher_hands_the_search_on() {
-    explore_bounded(1_000, 1, || {
+    explore_bounded(30_000, 1, || {
         let start = Start { procs: 3, workers: 2, tasks: 2, idle: &[2], ..Start::default() };
         let hub = Shared::new(start);
         let workers = [spawn(&hub, 0, Some(1), false), spawn(&hub, 1, None, false)];
@@ -84,7 +84,7 @@ fn spin5_the_searcher_hands_the_search_on() {
 /// Goal: FC-07 (2), INJ-1: an outsider makes a goroutine ready just as the last worker goes to sleep.
 #[test]
 fn inj1_an_outsider_meets_the_last_worker() {
-    explore_bounded(100, 3, || {
+    explore(100, || {
         let hub = Shared::new(Start { procs: 1, workers: 1, tasks: 1, ..Start::default() });
         let worker = spawn(&hub, 0, Some(0), true);
         inject(&*hub, &[hub.make()]);
@@ -92,22 +92,30 @@ fn inj1_an_outsider_meets_the_last_worker() {
     });
 }
 
-/// Goal: FC-07 (3): two workers and an outsider with two goroutines: both run, whoever finds them.
+/// `count` goroutines from an outsider, one by one, to two workers that run whatever they find.
+fn outsider_and_two_workers(count: usize) {
+    let hub = Shared::new(Start { procs: 2, workers: 2, tasks: count, ..Start::default() });
+    let workers = [spawn(&hub, 0, Some(0), true), spawn(&hub, 1, Some(1), true)];
+    (0..count).for_each(|_| inject(&*hub, &[hub.make()]));
+    workers.into_iter().for_each(|w| w.join().unwrap());
+}
+
+/// Goal: FC-07 (3): two workers and an outsider with a goroutine: one of them runs it, both may sleep then.
 #[test]
 fn inj1_an_outsider_and_two_workers() {
-    explore_bounded(1_000, 2, || {
-        let hub = Shared::new(Start { procs: 2, workers: 2, tasks: 2, ..Start::default() });
-        let workers = [spawn(&hub, 0, Some(0), true), spawn(&hub, 1, Some(1), true)];
-        inject(&*hub, &[hub.make()]);
-        inject(&*hub, &[hub.make()]);
-        workers.into_iter().for_each(|w| w.join().unwrap());
-    });
+    explore_bounded(30_000, 2, || outsider_and_two_workers(1));
+}
+
+/// Goal: the same with two goroutines: the second comes while the first is being fetched.
+#[test]
+fn inj1_two_from_an_outsider_to_two_workers() {
+    explore_bounded(10_000, 1, || outsider_and_two_workers(2));
 }
 
 /// Goal: SPIN-12, WAKE-5, FIND-15 (d): a timer set by a busy P while the other worker goes to sleep is run.
 #[test]
 fn spin12_a_timer_meets_the_last_searcher() {
-    explore_bounded(300, 2, || {
+    explore_bounded(300, 3, || {
         let start = Start { procs: 2, workers: 1, tasks: 1, timers: true, ..Start::default() };
         let hub = Shared::new(start);
         let worker = spawn(&hub, 0, Some(1), false);
