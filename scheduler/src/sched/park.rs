@@ -403,3 +403,7 @@ impl Outsider {
         thread.unpark();
     }
 }
+
+#[cfg(all(test, sched_loom))]
+#[path = "loom_park_tests.rs"]
+mod loom_tests;
