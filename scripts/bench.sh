@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Keeps the benches from rotting: every body once, all built as for measuring, and a baseline saved and
-# compared with in each crate. What it measures is too little to say anything. For that:
+# compared with in each crate (`scripts/bench.sh once`: the bodies only). What it measures is too little to say anything. For that:
 #   cargo bench -- --save-baseline NAME      and later      cargo bench -- --baseline NAME
 set -euo pipefail
 cd "$(dirname "$0")/.."
-cargo test --workspace --benches
+cargo test --workspace --locked --benches
+[ "${1:-}" != once ] || exit 0
 cargo bench --workspace --no-run
 few='forkbench/pairs=1000/.*/p1|mutex/uncontended|yield/p1'
 cargo bench --workspace -- --save-baseline sanity "$few"
