@@ -61,6 +61,8 @@ fn the_page_says_what_it_must_in_the_right_order() {
     let page = report::html(&read(dir.path())).unwrap();
     let at = |what: &str| page.find(what).unwrap_or_else(|| panic!("no {what}"));
     assert!(at("The null arm") < at("Where alpha loses"));
+    assert!(at("Idle cost") < at("Where alpha loses"), "idle cost stands beside throughput");
+    assert!(page.contains("<td>beta</td><td class=\"n\">1.25 %</td>"), "of every contender");
     assert!(at("Where alpha loses") < at("<h2 id=\"X00"));
     assert!(at("Self-audit") < at("stealbench run"));
     assert!(page.contains("10 % or more"), "a loss of 15 % is marked");
@@ -115,6 +117,7 @@ fn tables_show_intervals_and_fit_their_width() {
         assert!(line.contains('['), "{line}");
         assert!(line.chars().count() <= 120, "{line}");
     }
+    assert!(text.contains("Idle cost, at rest: alpha 0.200 %, beta 1.25 %, gamma 100 %"), "{text}");
     let md = report::markdown(&report);
     assert!(md.contains("| 2 | beta |") && md.contains("## Self-audit"));
 }

@@ -57,6 +57,8 @@ pub(crate) use imp::*;
 /// For what a `const fn` makes, or a static holds: loom's cannot be made there. A model does not see into
 /// these, as little as into the locks below: model tests drive nothing that waits on them.
 pub(crate) mod unmodelled {
+    #[cfg(all(test, sched_loom))]
+    pub(crate) use std::sync::atomic::{AtomicBool, AtomicUsize};
     pub(crate) use std::sync::atomic::{AtomicPtr, AtomicU32};
 }
 use parking_lot::lock_api::GuardNoSend;
@@ -177,8 +179,8 @@ impl Note {
         }
     }
     fn take(&self) -> bool {
-        // Ordering: Acquire pairs with `wake`.
-        self.set.swap(false, Ordering::Acquire)
+        // Ordering: Acquire pairs with `wake`. The look before it writes nothing while there is nothing to take.
+        self.set.load(Ordering::Relaxed) && self.set.swap(false, Ordering::Acquire)
     }
     /// Binds the note to the calling thread, before it sleeps.
     pub(crate) fn bind(&self) {
@@ -254,15 +256,73 @@ pub(crate) fn heavy_fence_available() -> bool {
     false
 }
 
+/// A lock for models, taken and released in different functions. The model puts waiting threads to sleep, so
+/// it costs no spinning; it orders as acquire and release do, no more.
+#[cfg(all(test, sched_loom))]
+pub(crate) struct ModelLock {
+    mutex: loom::sync::Mutex<()>,
+    held: std::cell::UnsafeCell<Option<loom::sync::MutexGuard<'static, ()>>>,
+}
+
+// SAFETY: `held` is touched by the holder only.
+#[cfg(all(test, sched_loom))]
+unsafe impl Sync for ModelLock {}
+
+#[cfg(all(test, sched_loom))]
+impl ModelLock {
+    pub(crate) fn new() -> ModelLock {
+        ModelLock { mutex: loom::sync::Mutex::new(()), held: std::cell::UnsafeCell::new(None) }
+    }
+    pub(crate) fn lock(&self) {
+        let guard = self.mutex.lock().unwrap();
+        // SAFETY: held now. The guard lies beside its lock, which is not moved while it is held.
+        unsafe {
+            let guard = std::mem::transmute::<
+                loom::sync::MutexGuard<'_, ()>,
+                loom::sync::MutexGuard<'static, ()>,
+            >(guard);
+            *self.held.get() = Some(guard);
+        }
+    }
+    pub(crate) fn unlock(&self) {
+        // SAFETY: held by the caller. Out of the cell first: the next holder may come at the drop.
+        let guard = unsafe { (*self.held.get()).take() };
+        drop(guard);
+    }
+}
+
 /// Runs every interleaving of `body` that the model explores, and fails below `at_least` of them: a
 /// model test that looked at nothing must not pass.
 #[cfg(all(test, sched_loom))]
 pub(crate) fn explore(at_least: usize, body: impl Fn() + Send + Sync + 'static) {
+    explore_with(at_least, loom::model::Builder::new(), body);
+}
+
+/// As [`explore`], leaving out executions in which threads are interrupted more than `preemptions` times in
+/// all: for bodies with too many steps to try everything.
+#[cfg(all(test, sched_loom))]
+pub(crate) fn explore_bounded(
+    at_least: usize,
+    preemptions: usize,
+    body: impl Fn() + Send + Sync + 'static,
+) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(preemptions);
+    explore_with(at_least, model, body);
+}
+
+#[cfg(all(test, sched_loom))]
+fn explore_with(
+    at_least: usize,
+    mut model: loom::model::Builder,
+    body: impl Fn() + Send + Sync + 'static,
+) {
     use std::sync::atomic::AtomicUsize as Count;
     use std::sync::{Arc, atomic::Ordering::Relaxed};
+    model.max_branches = 20_000;
     let runs = Arc::new(Count::new(0));
     let counter = runs.clone();
-    loom::model(move || {
+    model.check(move || {
         counter.fetch_add(1, Relaxed);
         body();
     });

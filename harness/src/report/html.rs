@@ -7,6 +7,7 @@
 use askama::Template;
 use serde_json::Value;
 
+use super::idle::{Idle, idle};
 use super::{Group, Report, audit, svg, words};
 use crate::error::{Error, Result};
 use crate::figure::{percent, ratio_interval};
@@ -32,7 +33,7 @@ struct Page {
     sections: Vec<Section>,
     left_out: Vec<(String, String)>,
     versions: Vec<[String; 4]>,
-    idle: Vec<(String, String)>,
+    idle: Option<Idle>,
     facts: Vec<(String, String)>,
     audit: Vec<audit::Item>,
     notes: Vec<String>,
@@ -110,7 +111,7 @@ fn page(report: &Report) -> Page {
         sections: report.groups().iter().map(|g| section(report, g)).collect(),
         left_out: report.plan.left_out.clone().into_iter().collect(),
         versions: versions(report),
-        idle: words::idle_costs(report).into_iter().map(|(a, s)| (a, percent(s))).collect(),
+        idle: idle(report),
         facts: report.env.facts.iter().map(|(k, v)| (k.replace('_', " "), fact(v))).collect(),
         audit: audit::audit(report),
         notes: report.notes.iter().map(|n| format!("{}: {}", n.what, n.text)).collect(),

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use super::idle::idle;
 use super::{Group, Report, audit, words};
 use crate::figure::{percent, ratio_interval};
 
@@ -17,6 +18,7 @@ pub fn markdown(report: &Report) -> String {
     }
     let _ = writeln!(out, "**The null arm.** {}\n", words::null_arm(report));
     tally(report, &mut out);
+    idle_costs(report, &mut out);
     losses(report, &mut out);
     for group in report.groups() {
         section(report, &group, &mut out);
@@ -113,15 +115,16 @@ fn machine(report: &Report, out: &mut String) {
     for (name, value) in &report.env.facts {
         let _ = writeln!(out, "| {name} | {} |", escaped(&super::html::fact(value)));
     }
-    let idle = words::idle_costs(report);
-    if !idle.is_empty() {
-        let _ = writeln!(
-            out,
-            "\n## Idle cost\n\n| contender | share of one CPU when idle |\n|---|---:|"
-        );
-        for (arm, share) in idle {
-            let _ = writeln!(out, "| {} | {} |", escaped(&arm), percent(share));
-        }
+    let _ = writeln!(out);
+}
+
+fn idle_costs(report: &Report, out: &mut String) {
+    let Some(idle) = idle(report) else { return };
+    let _ = writeln!(out, "## Idle cost\n\n{}\n", escaped(&idle.about));
+    let _ = writeln!(out, "| contender | {} |", idle.heads.join(" | "));
+    let _ = writeln!(out, "|---|{}", "---:|".repeat(idle.heads.len()));
+    for (name, shares) in &idle.rows {
+        let _ = writeln!(out, "| {} | {} |", escaped(name), shares.join(" | "));
     }
     let _ = writeln!(out);
 }

@@ -8,6 +8,7 @@
 
 mod audit;
 mod html;
+mod idle;
 mod json;
 mod markdown;
 mod model;

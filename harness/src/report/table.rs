@@ -7,6 +7,7 @@ use std::path::Path;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{Attribute, Cell as TableCell, CellAlignment, Color, ContentArrangement, Table};
 
+use super::idle::idle;
 use super::{Group, Report, words};
 use crate::figure::{percent, ratio_interval};
 use crate::verdict::{Row, Verdict};
@@ -39,8 +40,16 @@ pub fn table(report: &Report, width: Option<u16>, colour: bool) -> String {
         );
         let _ = writeln!(out, "{}", group_table(report, &group, width, colour));
     }
+    idle_costs(report, &mut out);
     losses(report, &mut out);
     out
+}
+
+fn idle_costs(report: &Report, out: &mut String) {
+    let Some(idle) = idle(report) else { return };
+    let one = |(name, shares): &(String, Vec<String>)| format!("{name} {}", shares.join(" and "));
+    let all: Vec<String> = idle.rows.iter().map(one).collect();
+    let _ = writeln!(out, "\nIdle cost, {}: {}", idle.heads.join(" and "), all.join(", "));
 }
 
 /// Where the files are and how to do it again.

@@ -81,9 +81,10 @@ pub(super) fn null_arm(report: &Report) -> String {
         return "There is no figure of the null arm yet: too few epochs.".to_string();
     };
     format!(
-        "{} ran a second time under another name in {n} cells, in the same blocks. It differed from \
+        "{} ran a second time under another name in {}, in the same blocks. It differed from \
          itself by {} (median) and {} (most). A difference below {} is therefore not called one.",
         report.reference().id,
+        cell_count(n),
         percent(middle),
         percent(worst),
         percent(report.margin),
@@ -113,10 +114,10 @@ pub(super) fn session_line(report: &Report) -> String {
         _ => "unknown".to_string(),
     };
     format!(
-        "{} mode, {} epochs in {} cells{}, {} · {} with {} cores and {} usable CPUs, {} {}",
+        "{} mode, {} epochs in {}{}, {} · {} with {} cores and {} usable CPUs, {} {}",
         word(report),
         count(report.epochs as u64),
-        report.plan.cells.len(),
+        cell_count(report.plan.cells.len()),
         if report.parts > 1 {
             format!(", measured in {} parts", report.parts)
         } else {
@@ -166,16 +167,16 @@ pub(super) fn warnings(report: &Report) -> Vec<String> {
         let (cell, what) = &cells[0];
         let more = match cells.len() {
             1 => String::new(),
-            n => format!(" (and in {} more cells)", n - 1),
+            n => format!(" (and in {} more)", cell_count(n - 1)),
         };
         out.push(format!("{arm} failed in {cell}{more}: {what}. No time of it is shown there."));
     }
     let unmeasurable = report.results.iter().filter(|r| !r.measurable).count();
     if unmeasurable > 0 {
         out.push(format!(
-            "{unmeasurable} of {} cells are not measurable: other programs or the hypervisor took \
-             more than the rules allow. Their figures are shown, without a verdict.",
-            report.results.len()
+            "Not measurable: {unmeasurable} of {}. Other programs or the hypervisor took more than \
+             the rules allow. The figures are shown, without a verdict.",
+            cell_count(report.results.len())
         ));
     }
     out
@@ -212,6 +213,11 @@ pub(super) fn lane<'a>(cell: &'a Cell, row: &Row) -> &'a str {
 /// `2 workers`.
 pub(super) fn workers(n: usize) -> String {
     if n == 1 { "1 worker".to_string() } else { format!("{n} workers") }
+}
+
+/// `12 cells`.
+fn cell_count(n: usize) -> String {
+    if n == 1 { "1 cell".to_string() } else { format!("{n} cells") }
 }
 
 /// Time of a unit with its interval.
@@ -304,20 +310,6 @@ pub(super) fn sample_span(cell: &Cell, result: &CellResult) -> String {
     let ends =
         lengths.iter().copied().reduce(f64::min).zip(lengths.iter().copied().reduce(f64::max));
     ends.map_or(String::new(), |(lo, hi)| format!("samples of {} to {}", time(lo), time(hi)))
-}
-
-/// Share of one CPU that each idle runtime used, by arm, from the check pass.
-pub(super) fn idle_costs(report: &Report) -> Vec<(String, f64)> {
-    let mut out: BTreeMap<String, f64> = BTreeMap::new();
-    for check in &report.checks {
-        if let Some((arm, share)) =
-            check.arm.clone().zip(check.idle_share).filter(|a| a.0 != "null")
-        {
-            let worst = out.entry(arm).or_insert(0.0);
-            *worst = worst.max(share);
-        }
-    }
-    out.into_iter().collect()
 }
 
 /// The command that repeats the session.

@@ -9,7 +9,7 @@ use std::rc::Rc;
 use stealbench::contender::{Fault, Timed};
 use stealbench::measure::{Actor, EpochInput, Noise, Orders, Outside, Purpose, measure_epoch};
 use stealbench::plan::{Arm, Cell, Config, DropRules, Effort, Entry, Mode, Plan, SizeName};
-use stealbench::store::{Env, Epoch, Journal, Process, Record, Session};
+use stealbench::store::{Check, Env, Epoch, Journal, Process, Record, Session};
 use stealbench_workloads::protocol::{Checked, Sample};
 
 /// How the made-up machine behaves.
@@ -222,6 +222,11 @@ pub fn journal(dir: &std::path::Path, plan: &Plan, epochs: Vec<Epoch>) {
     journal.append(&Record::Session(Box::new(session))).unwrap();
     journal.append(&Record::Env(env)).unwrap();
     journal.append(&Record::Plan(Box::new(plan.clone()))).unwrap();
+    for (i, arm) in plan.arms.iter().enumerate() {
+        let idle_share = Some([0.002, 0.0125, 1.0][i % 3]);
+        let check = Check { arm: Some(arm.id.clone()), idle_share, ..Check::default() };
+        journal.append(&Record::Check(check)).unwrap();
+    }
     for epoch in epochs {
         journal.append(&Record::Epoch(Box::new(epoch))).unwrap();
     }

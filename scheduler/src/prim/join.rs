@@ -85,7 +85,8 @@ impl Offers {
     #[inline]
     fn pop(&self) -> bool {
         let bottom = self.bottom.load(Relaxed).wrapping_sub(1); // Ordering: own store.
-        self.bottom.store(bottom, Relaxed); // Ordering: F3.
+        // Ordering: F3. Release: a thief that reads this store, not the push's, needs the slots below it too.
+        self.bottom.store(bottom, Release);
         self.fence(); // F3
         let top = self.top.load(Relaxed); // Ordering: F3.
         let left = bottom.wrapping_sub(top) as i32;
@@ -96,7 +97,8 @@ impl Offers {
         let won = left == 0
             // Ordering: Acquire as for thieves; one of us wins.
             && self.top.compare_exchange(top, top.wrapping_add(1), AcqRel, Relaxed).is_ok();
-        self.bottom.store(bottom.wrapping_add(1), Relaxed); // Ordering: empty again: top == bottom.
+        // Ordering: empty again: top == bottom. Release as above.
+        self.bottom.store(bottom.wrapping_add(1), Release);
         won
     }
 
@@ -409,3 +411,7 @@ pub(crate) unsafe fn promote<L: crate::policy::Rules>(w: &Worker<'_, L>, g: *mut
         wakep(w.outside(), true);
     }
 }
+
+#[cfg(all(test, sched_loom))]
+#[path = "loom_join_tests.rs"]
+mod loom_tests;

@@ -108,8 +108,9 @@ impl<T> Ring<T> {
         if task.is_null() {
             return None;
         }
-        // Ordering: Acquire, E3 (the owner of the P may have changed since it was set).
-        next.compare_exchange(task, ptr::null_mut(), Acquire, Relaxed).ok()
+        // Ordering: Acquire, E3 (the owner of the P may have changed since it was set). Release: who sees the
+        // null in `is_empty` also sees what was displaced into the ring before (RQ-13).
+        next.compare_exchange(task, ptr::null_mut(), AcqRel, Relaxed).ok()
     }
 
     /// Owner: appends `task`, or hands it back if the ring is full: the caller overflows (RQ-6). O(1).

@@ -161,7 +161,7 @@ impl Sched {
             spinning: u64::from(self.spinners.load(Relaxed)), // Ordering: a number for people.
             starting: get(&self.count.starting),
             idle_procs: u64::from(self.idle_procs.load(Relaxed)), // Ordering: a number for people.
-            stacks: self.stacks.lock().len() as u64,
+            stacks: self.pool.lock().len() as u64,
         }
     }
 }

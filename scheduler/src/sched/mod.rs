@@ -12,6 +12,10 @@ pub(crate) mod find;
 #[cfg(all(test, not(sched_loom)))]
 mod find_tests;
 pub(crate) mod hook;
+#[cfg(all(test, sched_loom))]
+mod loom_wake_tests;
+#[cfg(all(test, sched_loom))]
+mod loom_world;
 pub(crate) mod metrics;
 pub(crate) mod park;
 pub(crate) mod poll;

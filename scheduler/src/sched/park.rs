@@ -159,7 +159,12 @@ pub(crate) unsafe fn leave(m: &M, action: Action) {
 
 /// The caller's goroutine, or the stand-in of a plain thread.
 pub(crate) fn me() -> *mut G {
-    match current() {
+    me_on(current())
+}
+
+/// [`me`], on the worker that the caller has just asked for.
+pub(crate) fn me_on(m: Option<&M>) -> *mut G {
+    match m {
         Some(m) => m.cur.load(Relaxed), // Ordering: own thread's store.
         None => Outsider::mine(),
     }
@@ -176,7 +181,22 @@ pub(crate) unsafe fn park(
     commit: Commit,
     arg: *mut (),
 ) -> Parked {
-    let Some(m) = current() else {
+    // SAFETY: the caller's.
+    unsafe { park_on(current(), reason, interruptible, commit, arg) }
+}
+
+/// [`park`], on the worker that the caller has asked for since it last ran anew.
+///
+/// # Safety
+/// 1. As for [`park`]. 2. `m` is the worker that runs the caller.
+pub(crate) unsafe fn park_on(
+    m: Option<&M>,
+    reason: WaitReason,
+    interruptible: bool,
+    commit: Commit,
+    arg: *mut (),
+) -> Parked {
+    let Some(m) = m else {
         // SAFETY: (1), (2).
         unsafe { Outsider::park(commit, arg) };
         return Parked::Ready;
@@ -274,11 +294,24 @@ pub(crate) unsafe fn is_insider(g: *mut G) -> bool {
 /// 1. As for [`ready`], but that the lock is still held: `release` lets go of it.
 #[inline]
 pub(crate) unsafe fn release_and_ready(release: impl FnOnce(), g: *mut G) {
-    // SAFETY: recorded, taken out, and held back by the lock until `release`.
-    let _gate = unsafe { !is_insider(g) }.then(outside_gate);
-    release();
-    // SAFETY: (1).
-    unsafe { ready(g) }
+    // SAFETY: recorded, taken out, and held back by the lock until `release`; then (1).
+    unsafe {
+        if (*g).outsider {
+            release();
+            return Outsider::wake(g);
+        }
+        match current() {
+            Some(m) if ptr::addr_eq(m.sched, (*g).sched.get()) => {
+                release();
+                ready_on(m, g);
+            }
+            _ => {
+                let _gate = outside_gate();
+                release();
+                ready_from_outside(g);
+            }
+        }
+    }
 }
 
 /// # Safety
@@ -405,3 +438,7 @@ impl Outsider {
         thread.unpark();
     }
 }
+
+#[cfg(all(test, sched_loom))]
+#[path = "loom_park_tests.rs"]
+mod loom_tests;

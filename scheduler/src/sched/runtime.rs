@@ -17,6 +17,7 @@ use crate::sched::state::{Plan, Sched};
 use crate::sched::{deadlock, shutdown, sysmon};
 use crate::shim::Note;
 use crate::shim::Ordering::{Acquire, Relaxed};
+use crate::task::Stack;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
@@ -115,8 +116,8 @@ impl Builder {
             return refuse("max_threads 0: want at least 1".to_string());
         }
         crate::coro::overflow::install(|header| {
-            // SAFETY: the header of a slot holds its goroutine (`spawn::create`).
-            unsafe { (*header.cast::<crate::task::G>()).id.load(Relaxed) }
+            // SAFETY: the header of a slot names the goroutine that runs on it, which is never freed.
+            unsafe { (*header.cast::<Stack>()).g.get().as_ref().map_or(0, |g| g.id.load(Relaxed)) }
         });
         crate::sched::hook::install();
         let sched = Arc::new(Sched::new(Plan {

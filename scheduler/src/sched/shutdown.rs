@@ -86,13 +86,16 @@ fn on_threads(sched: &Sched) -> Vec<(u64, &'static str)> {
 
 fn give_memory_back(sched: &Sched) {
     flush_outside(); // Nobody still holds a goroutine that was cut short under his hands.
-    // SAFETY: every goroutine has ended (I3), and no thread is left.
-    unsafe { undertaker::abandon_all(sched) };
     sched.free.lock().clear();
+    sched.free_stacks.lock().clear();
     for p in &sched.procs {
         // SAFETY: no worker is left (I4 of `state`).
-        unsafe { (*p.own.get()).free.clear() };
+        let own = unsafe { &mut *p.own.get() };
+        own.free.clear();
+        own.stacks.clear();
     }
-    // SAFETY: every goroutine has ended and was abandoned; queues and caches are empty.
-    unsafe { sched.stacks.lock().unmap() };
+    // SAFETY: every goroutine has ended (I3), and no thread is left.
+    unsafe { undertaker::abandon_all(sched) };
+    // SAFETY: every coroutine was abandoned; queues and caches are empty.
+    unsafe { sched.pool.lock().unmap() };
 }

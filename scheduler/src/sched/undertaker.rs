@@ -15,7 +15,7 @@ use crate::sched::park::{Action, flush_outside, set_current};
 use crate::sched::state::{M, P, Sched};
 use crate::sched::{spawn, worker};
 use crate::shim::Ordering::{AcqRel, Relaxed};
-use crate::task::{G, status};
+use crate::task::{G, Stack, status};
 use std::collections::VecDeque;
 use std::ptr;
 use std::sync::mpsc;
@@ -26,9 +26,9 @@ const STEPS_PER_GOROUTINE: usize = 1_000;
 /// Goroutines that may wait in destructors, each on a thread of its own, before the rest is left as it is.
 const MAX_HOSTS: usize = 256;
 
-/// Every goroutine ever made.
+/// Every goroutine ever made (and some that were never used, in state IDLE).
 pub(crate) fn goroutines(sched: &Sched) -> Vec<*mut G> {
-    sched.stacks.lock().headers().map(|h| h.as_ptr().cast::<G>()).collect()
+    sched.arena.lock().all().map(|g| ptr::from_ref(g).cast_mut()).collect()
 }
 
 /// Ends every goroutine that can be ended. `true`: every one has ended. The caller has seen to it that no worker
@@ -127,8 +127,7 @@ impl<'a> Host<'a> {
     }
 
     fn work(&self, rest: Box<Rest<'a>>) -> Handed<'a> {
-        let sent = self.orders.send(rest).is_ok();
-        assert!(sent, "a host lives until its orders end");
+        self.orders.send(rest).expect("a host lives until its orders end");
         self.answers.recv().expect("a host answers")
     }
 }
@@ -274,10 +273,11 @@ fn may_cut_short(g: *mut G) -> bool {
 /// 1. Every goroutine has ended, and nobody will look at one again.
 pub(crate) unsafe fn abandon_all(sched: &Sched) {
     for g in goroutines(sched) {
-        // SAFETY: (1): its stack holds only the frames of `body`'s loop.
-        unsafe {
-            join::free_offers(&*g);
-            (*g).abandon();
-        }
+        // SAFETY: (1).
+        unsafe { join::free_offers(&*g) };
+    }
+    for head in sched.pool.lock().headers() {
+        // SAFETY: (1): a stack holds only the frames of its coroutine's loop.
+        unsafe { head.cast::<Stack>().as_ref().abandon() };
     }
 }

@@ -10,7 +10,7 @@
 use crate::policy::Rules;
 use crate::prim::join;
 use crate::sched::find::{Found, find_runnable};
-use crate::sched::park::{Action, put, set_current};
+use crate::sched::park::{Action, Commit, put, set_current};
 use crate::sched::real::{Worker, with_rules};
 use crate::sched::state::{Central, M, Sched};
 use crate::sched::wake::{handoffp, reset_spinning, wakep};
@@ -187,10 +187,8 @@ fn execute<L: Rules>(w: &Worker<'_, L>, g: *mut G, inherit: bool) -> After {
     }
     match m.action.replace(Action::None) {
         Action::Park { commit, arg } => {
-            // SAFETY: off its stack, and ours until the commit.
-            unsafe { (*g).status.store(status::WAITING, Release) };
-            // SAFETY: `park`'s contract (1).
-            if unsafe { commit(g, arg) } {
+            // SAFETY: off its stack, ours; `park`'s contract (1).
+            if unsafe { commit_park(g, commit, arg) } {
                 return After::Schedule; // I2
             }
             // DEST-12
@@ -222,12 +220,27 @@ fn execute<L: Rules>(w: &Worker<'_, L>, g: *mut G, inherit: bool) -> After {
     }
 }
 
+/// Waiting from here on; then the commit, which publishes it. Spec: PARK-1, PARK-2. `false`: it goes on.
+///
+/// # Safety
+/// 1. `g` is off its stack and ours; `commit` and `arg` are from `park`.
+#[inline]
+pub(crate) unsafe fn commit_park(g: *mut G, commit: Commit, arg: *mut ()) -> bool {
+    // SAFETY: (1). Ordering: Release: who makes it ready may look before it acquires anything of ours.
+    unsafe { (*g).status.store(status::WAITING, Release) };
+    // SAFETY: (1).
+    unsafe { commit(g, arg) }
+}
+
 /// Runs `g` on this thread until it leaves. The worker holds a P before; it may hold another, or none, after.
 #[inline]
 pub(crate) fn enter(m: &M, g: *mut G) {
     let p = m.held();
     // SAFETY: `g` came out of a queue: it is live and ours (G-3); its cells are ours while it runs.
     unsafe {
+        if (*g).stack.get().is_null() {
+            spawn::bind_stack(m.sched(), p, g);
+        }
         (*g).m.store(ptr::from_ref(m).cast_mut().cast(), Relaxed); // Ordering: sysmon re-validates.
         (*g).status.store(status::RUNNING, Release);
         p.forks.store((*g).jobs.load(Relaxed), Release); // Ordering: thieves read what it points to.

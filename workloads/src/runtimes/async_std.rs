@@ -33,11 +33,6 @@ impl AsyncStd {
         set_count(workers)?;
         STARTED.get_or_init(|| workers);
         task::block_on(task::spawn(async {}));
-        // A thread names itself once it runs, and the names are what is counted.
-        let limit = Instant::now() + Duration::from_secs(5);
-        while AsyncStd.declared() < workers && Instant::now() < limit {
-            std::thread::sleep(Duration::from_millis(1));
-        }
         Ok(AsyncStd)
     }
 }
@@ -72,10 +67,20 @@ impl Running for AsyncStd {
         }
     }
     /// Its threads, by the name that the pool gives them; what the variable said elsewhere.
+    ///
+    /// A thread names itself once it runs, and until then bears the name of who made it: so both too few and
+    /// too many may be counted for a moment, and the count is taken when it agrees or when time is up.
     fn declared(&self) -> usize {
-        let pool = |names: Vec<String>| {
-            names.iter().filter(|name| "async-std/runtime".starts_with(name.as_str())).count()
-        };
-        system::thread_names().map_or(STARTED.get().copied().unwrap_or(0), pool)
+        let started = STARTED.get().copied().unwrap_or(0);
+        let limit = Instant::now() + Duration::from_secs(5);
+        loop {
+            let Some(names) = system::thread_names() else { return started };
+            let named = names.iter().filter(|name| "async-std/runtime".starts_with(name.as_str()));
+            let counted = named.count();
+            if counted == started || Instant::now() > limit {
+                return counted;
+            }
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 }

@@ -7,7 +7,8 @@ use crate::report::{Group, Report, words};
 use crate::stats::Interval;
 
 const LEFT: f64 = 40.0;
-const RIGHT: f64 = WIDTH - 112.0;
+/// Room for a name of nine letters and five digits at its right.
+const RIGHT: f64 = WIDTH - 134.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 212.0;
 const HEIGHT: f64 = 250.0;
