@@ -286,6 +286,24 @@ fn fc22_a_scoped_closure_that_never_ran_is_dropped_inside_the_scope() {
     assert_eq!(seen.load(SeqCst), 1);
 }
 
+/// I3 of `join`: who blocks in the kernel without his P offers nothing any more: the other half runs, also on one P, and
+/// may be what he waits for. (It was stranded until he came back.)
+#[test]
+fn sc7_a_fork_runs_while_its_forker_blocks_in_the_kernel() {
+    watched("sc7", |_| {
+        for procs in [1, 2] {
+            runtime(procs).block_on(|| {
+                let (sender, receiver) = std::sync::mpsc::channel();
+                let wait = move || gosteal::blocking(move || receiver.recv().unwrap());
+                assert_eq!(join(wait, move || sender.send(1).unwrap()).0, 1);
+                let (sender, receiver) = std::sync::mpsc::channel();
+                let wait = move || gosteal::syscall(move || receiver.recv().unwrap());
+                assert_eq!(join(wait, move || sender.send(2).unwrap()).0, 2);
+            });
+        }
+    });
+}
+
 /// M-5: ending a runtime needs no worker beyond the limit. (It ended the process: "thread exhaustion".)
 #[test]
 fn m5_the_end_of_a_runtime_is_not_counted_as_a_worker() {

@@ -8,7 +8,7 @@
 //! - I1 A job leaves by exactly one of: the owner's `pop`, a thief's `steal`.
 //! - I2 A job's frame stays until the job has run or was taken back: the owner waits for it, also when it
 //!   unwinds, and the end of the runtime does not cut that wait short.
-//! - I3 A goroutine that stops running (parks, yields) has no offers left: they become goroutines first, so
+//! - I3 A goroutine that stops running (parks, yields, blocks in the kernel without its P) has no offers left: they become goroutines first, so
 //!   nothing is stranded in the deque of somebody who waits.
 //! - I4 Offers live as long as their goroutine, which is never freed (G-7).
 //! # Edges
@@ -22,7 +22,7 @@
 use crate::limits::JOB_SLOTS;
 use crate::sched::park::{Commit, end_here, enter, is_insider, outside_gate, park, ready};
 use crate::sched::real::{Worker, with_rules};
-use crate::sched::state::{M, P};
+use crate::sched::state::{M, P, Sched};
 use crate::sched::wake::wakep;
 use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use crate::shim::{AtomicPtr, AtomicU32, compiler_fence, fence, heavy_fence};
@@ -371,6 +371,12 @@ pub(crate) fn take_offer(m: &M, victim: &P) -> Option<*mut G> {
 }
 
 fn as_goroutine(m: &M, job: *mut Job) -> *mut G {
+    // SAFETY: what the job borrows outlives it (I2).
+    unsafe { crate::sched::spawn::make(m, body_of(job)) }
+}
+
+/// What a goroutine runs for a job that was stolen for it.
+fn body_of(job: *mut Job) -> impl FnOnce() + Send {
     /// A job that left its deque by our steal (I1); its frame waits for it (I2).
     struct Stolen(*const Job);
     // SAFETY: closure and result of a `StackJob` are `Send`.
@@ -388,9 +394,19 @@ fn as_goroutine(m: &M, job: *mut Job) -> *mut G {
         }
     }
     let stolen = Stolen(job);
-    let body = move || ManuallyDrop::new(stolen).finish(true);
-    // SAFETY: what the job borrows outlives it (I2).
-    unsafe { crate::sched::spawn::make(m, body) }
+    move || ManuallyDrop::new(stolen).finish(true)
+}
+
+/// The goroutine blocks in the kernel without its P: what it offers becomes goroutines of its own (I3), since who
+/// blocks may be waiting for just that.
+pub(crate) fn promote_outside(sched: &Sched, g: &G) {
+    // SAFETY: I4.
+    let Some(offers) = (unsafe { g.jobs.load(Acquire).cast::<Offers>().as_ref() }) else { return };
+    // Ordering: Acquire pairs with `first_offer`. The look spares the heavy fence.
+    while let Some(job) = (!offers.looks_empty()).then(|| offers.steal(true)).flatten() {
+        // SAFETY: what the job borrows outlives it (I2).
+        unsafe { crate::sched::spawn::go_outside(sched, body_of(job)) }
+    }
 }
 
 /// The goroutine is off its thread: what it still offers becomes goroutines of its own (I3).

@@ -8,6 +8,7 @@
 //! # Not here
 //! When sysmon takes a P: `sysmon`.
 
+use crate::prim::join::promote_outside;
 use crate::sched::park::{Action, enter, is_ending, leave, set_current};
 use crate::sched::real::with_rules;
 use crate::sched::state::{M, P};
@@ -44,6 +45,8 @@ pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
     unwire(m, p);
     m.sched().count.handoffs.fetch_add(1, Relaxed); // Ordering: a number for people.
     m.sched().count.in_syscall_without_p.fetch_add(1, Relaxed); // Ordering: as above.
+    // SAFETY: we are the goroutine that the worker runs; it is live. Ordering: own store.
+    promote_outside(m.sched(), unsafe { &*m.cur.load(Relaxed) });
     begin(m);
     with_rules!(m, |w| handoffp(w.outside(), p));
     let _out = Out;
@@ -146,6 +149,9 @@ pub(crate) fn retake(p: &P, decide: impl FnOnce() -> bool) -> bool {
         m.sched().count.in_syscall_without_p.fetch_add(1, Relaxed); // Ordering: a number for people.
     }
     g.status.store(status::SYSCALL, Release); // Ordering: I2: exit's CAS acquires what we did.
+    if take {
+        promote_outside(m.sched(), g); // It may be back already: then this is a theft like any other.
+    }
     take
 }
 
