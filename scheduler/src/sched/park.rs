@@ -112,11 +112,12 @@ fn enter_slow(m: &'static M) -> Option<&'static M> {
     enter() // The runtime may have ended meanwhile.
 }
 
-/// Whether the calling thread unwinds. Never inlined: the compiler must not keep the counter's address across a
-/// switch (FC-31).
-#[inline(never)]
+/// Whether the calling thread unwinds. The standard library looks at a count of the whole process first, and
+/// touches thread-local storage in a function of its own, out of line, only if that is not 0: so no address of it
+/// is kept across a switch (FC-31).
+#[inline]
 fn panicking() -> bool {
-    std::hint::black_box(std::thread::panicking())
+    std::thread::panicking()
 }
 
 /// Whether the goroutine that `m` runs is being ended with its runtime.
@@ -136,25 +137,35 @@ pub(crate) fn end_here() -> ! {
 ///
 /// # Safety
 /// 1. The caller runs on the stack of the goroutine that `m` runs.
+#[inline(always)] // The action is stored field by field: passed on the stack it would be read before it is there.
 pub(crate) unsafe fn leave(m: &M, action: Action) {
-    let g = m.cur.load(Relaxed); // Ordering: own thread's store.
     m.action.set(action);
+    let g = m.cur.load(Relaxed); // Ordering: own thread's store.
     if panicking() {
-        // I3
-        // SAFETY: `g` is running here, so its cells and the worker's are ours.
-        unsafe {
-            let before = (*g).locked_m.replace(ptr::from_ref(m) as *mut ());
-            m.locked_g.store(g, Relaxed); // Ordering: read by this thread; others after a queue edge.
-            (*g).leave();
-            if before.is_null() {
-                (*g).locked_m.set(ptr::null_mut());
-                m.locked_g.store(ptr::null_mut(), Relaxed); // Ordering: as above.
-            }
-        }
-        return;
+        // SAFETY: (1).
+        unsafe { leave_unwinding(m, g) }
+    } else {
+        // SAFETY: (1).
+        unsafe { (*g).leave() }
     }
-    // SAFETY: (1).
-    unsafe { (*g).leave() }
+}
+
+/// I3: stays with its thread.
+///
+/// # Safety
+/// 1. As for [`leave`]; `g` is the goroutine.
+#[cold]
+unsafe fn leave_unwinding(m: &M, g: *mut G) {
+    // SAFETY: `g` is running here, so its cells and the worker's are ours.
+    unsafe {
+        let before = (*g).locked_m.replace(ptr::from_ref(m) as *mut ());
+        m.locked_g.store(g, Relaxed); // Ordering: read by this thread; others after a queue edge.
+        (*g).leave();
+        if before.is_null() {
+            (*g).locked_m.set(ptr::null_mut());
+            m.locked_g.store(ptr::null_mut(), Relaxed); // Ordering: as above.
+        }
+    }
 }
 
 /// The caller's goroutine, or the stand-in of a plain thread.
