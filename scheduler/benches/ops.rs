@@ -77,14 +77,14 @@ fn operations(c: &mut Criterion) {
             timed(|| (0..n).for_each(|i| drop(black_box(spawn(move || i).join()))))
         });
         bench(c, "join/empty", procs, |n| {
-            timed(|| (0..n).for_each(|i| drop(black_box(join(|| i, || i)))))
+            timed(|| (0..n).for_each(|i| _ = black_box(join(|| i, || i))))
         });
         bench(c, "join/fib-20-per-fork", procs, |n| {
-            let took = timed(|| (0..n.div_ceil(10_945)).for_each(|_| drop(black_box(fib(20)))));
+            let took = timed(|| (0..n.div_ceil(10_945)).for_each(|_| _ = black_box(fib(20))));
             took.mul_f64(n as f64 / (n.div_ceil(10_945) * 10_945) as f64)
         });
         bench(c, "scope/one", procs, |n| {
-            timed(|| (0..n).for_each(|_| scope(|s| s.spawn(|_| drop(black_box(1))))))
+            timed(|| (0..n).for_each(|_| scope(|s| s.spawn(|_| _ = black_box(1)))))
         });
     }
     bench(c, "chan/buffered-send-recv", 1, |n| {
@@ -102,7 +102,7 @@ fn operations(c: &mut Criterion) {
             for i in 0..n {
                 atx.send(i);
                 btx.send(i);
-                select! { recv(arx) -> v => drop(black_box(v)), recv(brx) -> v => drop(black_box(v)) }
+                select! { recv(arx) -> v => _ = black_box(v), recv(brx) -> v => _ = black_box(v) }
                 let _ = (arx.try_recv(), brx.try_recv());
             }
         })

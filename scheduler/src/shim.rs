@@ -77,7 +77,7 @@ impl RawLock {
     #[inline]
     pub(crate) fn lock(&self) {
         // The state is empty; `unlock` makes it anew, maybe on another stack of this thread.
-        std::mem::forget(parking_lot::lock_api::RawMutex::lock(&self.0));
+        let _state = parking_lot::lock_api::RawMutex::lock(&self.0);
     }
     /// # Safety
     /// 1. The caller's logical owner (goroutine or thread) holds the lock.
@@ -158,12 +158,22 @@ impl Note {
     pub(crate) fn new() -> Note {
         Note { set: AtomicBool::new(false), sleeper: Mutex::new(None) }
     }
-    /// Wakes the sleeper, or lets its next sleep return at once. The note may be gone once its flag is up (it
-    /// may lie on the sleeper's stack): nothing of it is touched after.
+    /// Wakes the sleeper, or lets its next sleep return at once, also if that is another thread's by then: who
+    /// binds the note after our look at the sleeper sees the flag.
     pub(crate) fn wake(&self) {
-        let thread = self.sleeper.lock().clone();
-        // Ordering: Release carries what the waker prepared (nextp); pairs with the Acquire in `take`.
+        // Ordering: Release carries what the waker prepared (nextp); pairs with the Acquire in `take`. The
+        // sleeper's lock orders it before a later `bind`, and so before that thread's first look.
         self.set.store(true, Ordering::Release);
+        let thread = self.sleeper.lock().clone();
+        if let Some(thread) = thread {
+            thread.unpark();
+        }
+    }
+    /// Wakes the sleeper for the last time. The note may be gone once its flag is up (it may lie on the sleeper's
+    /// stack): nothing of it is touched after. It was bound before anybody could wake it.
+    pub(crate) fn wake_last(&self) {
+        let thread = self.sleeper.lock().clone();
+        self.set.store(true, Ordering::Release); // Ordering: as in `wake`.
         if let Some(thread) = thread {
             thread.unpark();
         }
@@ -172,7 +182,7 @@ impl Note {
         // Ordering: Acquire pairs with `wake`. The look before it writes nothing while there is nothing to take.
         self.set.load(Ordering::Relaxed) && self.set.swap(false, Ordering::Acquire)
     }
-    /// Binds the note to the calling thread. Once, before the first sleep.
+    /// Binds the note to the calling thread, before it sleeps.
     pub(crate) fn bind(&self) {
         *self.sleeper.lock() = Some(current_thread());
     }

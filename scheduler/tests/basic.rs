@@ -81,7 +81,7 @@ fn scope_borrows() {
 fn handle_returns_value_and_panic() {
     on_each(|| {
         assert_eq!(spawn(|| 7).join().unwrap(), 7);
-        let payload = spawn(|| panic!("boom")).join().map(|()| ()).unwrap_err();
+        let payload = spawn(|| panic!("boom")).join().unwrap_err();
         assert_eq!(*payload.downcast_ref::<&str>().unwrap(), "boom");
     });
 }

@@ -1,5 +1,6 @@
 //! The two lists: workloads and runtimes. Adding to either is one line here.
 use crate::cell::{Params, Size};
+use crate::drive::Body;
 
 /// Whether a runtime takes part in a workload, and in which lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +22,15 @@ pub enum Launch {
     Own,
     /// Another program, already built.
     Program(std::path::PathBuf, Vec<String>),
+}
+
+/// Which clock `ns` of a sample is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Clock {
+    /// Monotonic time from the gate to the result: nearly all workloads.
+    Wall,
+    /// CPU time of the process: where the wall time is fixed and the question is what it burned.
+    Cpu,
 }
 
 /// One runtime under comparison.
@@ -58,21 +68,48 @@ pub trait Workload: Sync {
     fn variants(&self, size: Size) -> Vec<Params>;
     /// Fills defaults and refuses unknown names and bad values, naming them and what is wanted.
     fn check(&self, given: &Params) -> Result<Params, String>;
-    /// The right answer and the units of one iteration, by a method that uses no scheduler.
+    /// The right answer and the units of one iteration, by a method that uses no scheduler. The
+    /// units count those created and those run in place.
     fn expected(&self, p: &Params, workers: usize) -> (u64, u64);
-    /// Whether `runtime` runs it.
+    /// Whether `runtime` runs it, in the default lane.
     fn support(&self, runtime: &str) -> Support;
+    /// Whether `runtime` runs it with these parameters: lanes differ.
+    fn support_for(&self, runtime: &str, p: &Params) -> Support {
+        let _ = p;
+        self.support(runtime)
+    }
     /// The best speed-up over serial that the model allows on `workers` workers, where one is known.
     fn ceiling(&self, p: &Params, workers: usize) -> Option<f64>;
+    /// Which clock the samples are on.
+    fn clock(&self) -> Clock {
+        Clock::Wall
+    }
+    /// One iteration on `runtime`, with its input made; `p` has passed `check`. `None` exactly where
+    /// `support_for` does not say `Idiomatic` or `Literal`.
+    fn body(&self, runtime: &str, p: &Params, workers: usize) -> Option<Body>;
 }
 
 /// All workloads, in the order of the catalogue.
 pub fn workloads() -> &'static [&'static dyn Workload] {
-    &[]
+    &[
+        &crate::w03_primes::Primes,
+        &crate::w07_fib::Fib,
+        &crate::w08_forkbench::Forkbench,
+        &crate::w09_skynet::Skynet,
+        &crate::w10_nqueens::Nqueens,
+        &crate::w14_pingpong::PingPong,
+        &crate::w14_ring::Ring,
+        &crate::w18_flood::Flood,
+        &crate::w19_yield::Yields,
+        &crate::w20_parked::Parked,
+        &crate::w23_file::FileRead,
+        &crate::p4_head_of_line::HeadOfLine,
+        &crate::p6_idle::IdleBurn,
+    ]
 }
 /// All runtimes, gosteal first.
 pub fn runtimes() -> &'static [RuntimeInfo] {
-    &[]
+    &crate::runtimes::ALL
 }
 /// By id (`W07`, any case) or name (`fib`).
 pub fn find_workload(key: &str) -> Option<&'static dyn Workload> {

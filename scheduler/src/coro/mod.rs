@@ -9,6 +9,7 @@
 //! # Not here
 //! What runs on the stack, and when: `task` and `sched`.
 
+pub(crate) mod fp;
 pub(crate) mod overflow;
 pub(crate) mod stack;
 
@@ -58,4 +59,57 @@ impl Coro {
 pub(crate) unsafe fn leave(exit: *const Exit) {
     // SAFETY: the yielder lives at the base of the running stack, by (1).
     unsafe { (*exit).suspend(()) }
+}
+
+/// What a coroutine runs: never returns, lets no panic out.
+pub(crate) type Body = extern "C" fn(*mut ());
+
+/// Calls `body(arg)` as the outermost frame of every trace: unwinders and frame-pointer walkers stop here and
+/// do not go on into the worker that happens to run the coroutine. FC-69.
+///
+/// # Safety
+/// 1. `body` does not return, and lets no panic out.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn outermost(body: Body, arg: *mut ()) {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        ".cfi_undefined rip", // There is no caller.
+        "push rbp",           // Aligns the stack for the call.
+        ".cfi_adjust_cfa_offset 8",
+        "xor ebp, ebp", // The last frame record.
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "call rax",
+        "ud2",
+        ".cfi_endproc",
+    )
+}
+
+/// As above.
+///
+/// # Safety
+/// 1. As above.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn outermost(body: Body, arg: *mut ()) {
+    core::arch::naked_asm!(
+        ".cfi_startproc",
+        ".cfi_undefined x30", // There is no caller.
+        "mov x29, xzr",       // The last frame record.
+        "mov x9, x0",
+        "mov x0, x1",
+        "blr x9",
+        "brk #1",
+        ".cfi_endproc",
+    )
+}
+
+/// Other machines: traces go on into the worker.
+///
+/// # Safety
+/// 1. As above.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(crate) unsafe fn outermost(body: Body, arg: *mut ()) {
+    body(arg);
 }

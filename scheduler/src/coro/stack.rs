@@ -1,8 +1,8 @@
 //! Where goroutine stacks come from: slabs of reserved, lazily committed, guarded slots.
 //!
-//! Question: what does a parked goroutine cost? One touched page. A slot is, from low to high:
-//! guard, stack, and at the very top a header that the owner of the pool places there (the goroutine
-//! itself), so that header and first frames share that page. Spec: NEW-5, NEW-6.
+//! Question: what does a parked goroutine cost? One touched page, and its record elsewhere. A slot is, from
+//! low to high: guard, stack, and at the very top a header that the owner of the pool places there (the
+//! coroutine's), so that header and first frames share that page. Spec: NEW-5, NEW-6.
 //!
 //! # Invariants
 //! - I1 Slots are never unmapped before the pool is dropped (G-7), and the pool is dropped only when no
@@ -11,7 +11,7 @@
 //!   (rustc does this on x86-64 and aarch64), so they cannot jump the guard.
 //! - I3 `SLABS`, which the fault handler reads, names every mapped slab of the process.
 //! # Not here
-//! Who uses a slot; free lists of goroutines (a slot stays with its goroutine for good).
+//! Who uses a slot: a goroutine has one from its first run to its end; `sched::spawn` keeps those between.
 //!
 //! On Linux 6.13 and later guards are `MADV_GUARD_INSTALL`: they do not split the mapping, so a million
 //! guarded stacks need a handful of map entries. Elsewhere each guard is an `mprotect`, which costs two
@@ -26,9 +26,9 @@ use std::ptr::{self, NonNull};
 /// Slots per slab: one mapping, one entry of [`SLABS`].
 const SLAB_SLOTS: usize = 64;
 /// Headers are spread over this many cache lines of their page, or all would share one L1 set.
-const COLOURS: usize = 12;
+const COLOURS: usize = 16;
 /// Bytes kept for the header, a multiple of the cache line.
-pub(crate) const HEADER_BYTES: usize = 640;
+pub(crate) const HEADER_BYTES: usize = 128;
 
 const MADV_GUARD_INSTALL: libc::c_int = 102;
 

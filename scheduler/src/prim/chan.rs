@@ -12,7 +12,10 @@
 //! Timer channels (CHAN-13). Select: `select`.
 
 use crate::prim::waitq::{WaitQueue, Waiter};
-use crate::sched::park::{Parked, end_here, enter, me, park, release_and_ready};
+use crate::sched::park::{
+    Parked, end_here, enter, flush_outside, me_on, park, park_on, release_and_ready,
+};
+use crate::sched::state::M;
 use crate::shim::Ordering::{Acquire, Release};
 use crate::shim::{AtomicBool, AtomicUsize, RawLock};
 use crate::task::{G, WaitReason};
@@ -219,7 +222,7 @@ impl<T: Send> Chan<T> {
 
     /// Spec: CHAN-3.
     fn send(&self, value: T) {
-        enter();
+        let m = enter();
         let mut value = std::mem::ManuallyDrop::new(value);
         let at: *mut T = &raw mut *value;
         self.lock.lock();
@@ -233,11 +236,11 @@ impl<T: Send> Chan<T> {
                 panic!("send on closed channel");
             }
             Attempt::WouldBlock => {
-                let mut w = Waiter::new(me(), at.cast(), None);
+                let mut w = Waiter::new(me_on(m), at.cast(), None);
                 let w: *mut Waiter = &raw mut w;
                 // SAFETY: lock held; `w` stays on this stack until it is off the queue.
                 unsafe { self.inner().senders.push_back(w) };
-                if !self.wait(w, WaitReason::ChanSend, |inner| &mut inner.senders) {
+                if !self.wait(m, w, WaitReason::ChanSend, |inner| &mut inner.senders) {
                     // SAFETY: nobody took the value.
                     unsafe { std::mem::ManuallyDrop::drop(&mut value) };
                     self.after_failed_wait(w);
@@ -249,7 +252,7 @@ impl<T: Send> Chan<T> {
 
     /// Spec: CHAN-4.
     fn recv(&self) -> Option<T> {
-        enter();
+        let m = enter();
         self.lock.lock();
         // SAFETY: lock held.
         match unsafe { self.recv_locked() } {
@@ -259,11 +262,11 @@ impl<T: Send> Chan<T> {
             }
             Attempt::WouldBlock => {
                 let mut value: Option<T> = None;
-                let mut w = Waiter::new(me(), (&raw mut value).cast(), None);
+                let mut w = Waiter::new(me_on(m), (&raw mut value).cast(), None);
                 let w: *mut Waiter = &raw mut w;
                 // SAFETY: lock held; `w` and `value` stay on this stack until `w` is off the queue.
                 unsafe { self.inner().receivers.push_back(w) };
-                if !self.wait(w, WaitReason::ChanReceive, |inner| &mut inner.receivers) {
+                if !self.wait(m, w, WaitReason::ChanReceive, |inner| &mut inner.receivers) {
                     self.after_failed_wait(w);
                 }
                 value
@@ -274,18 +277,24 @@ impl<T: Send> Chan<T> {
     /// Parks with the lock held, which the commit releases. `true`: the operation took place.
     fn wait(
         &self,
+        m: Option<&M>,
         w: *mut Waiter,
         reason: WaitReason,
         queue: fn(&mut Inner<T>) -> &mut WaitQueue,
     ) -> bool {
         let lock: *const RawLock = &raw const self.lock;
-        // SAFETY: the commit releases the lock that protects the queue; `w` is recorded there.
-        let parked = unsafe { park(reason, true, unlock_commit, lock.cast_mut().cast()) };
+        // SAFETY: the commit releases the lock that protects the queue; `w` is recorded there; no switch since `m`
+        // was asked for.
+        let parked = unsafe { park_on(m, reason, true, unlock_commit, lock.cast_mut().cast()) };
         if parked == Parked::Ending {
             self.lock.lock();
             // SAFETY: lock held; `w` is ours, queued here or taken.
             unsafe { queue(self.inner()).remove(w) };
             self.release();
+            // SAFETY: off the queue: ours alone.
+            if unsafe { (*w).taken } {
+                flush_outside();
+            }
         }
         // SAFETY: off the queue: ours alone.
         unsafe { (*w).ok }

@@ -42,9 +42,10 @@ pub struct JoinHandle<T>(Arc<Packet<T>>);
 pub fn spawn<T: Send + 'static, F: FnOnce() -> T + Send + 'static>(f: F) -> JoinHandle<T> {
     let inner = Inner { result: None, done: false, waiter: WaitQueue::new() };
     let packet = Arc::new(Packet { lock: RawLock::new(), inner: UnsafeCell::new(inner) });
-    let theirs = Finish(packet.clone());
+    // In this order: if it never runs, what `f` owns is dropped before the join returns.
+    let work = (f, Finish(packet.clone()));
     crate::go(move || {
-        let theirs = theirs;
+        let (f, theirs) = { work };
         let result = catch_unwind(AssertUnwindSafe(f));
         theirs.set(result);
     });

@@ -8,7 +8,7 @@
 //! - I1 A job leaves by exactly one of: the owner's `pop`, a thief's `steal`.
 //! - I2 A job's frame stays until the job has run or was taken back: the owner waits for it, also when it
 //!   unwinds, and the end of the runtime does not cut that wait short.
-//! - I3 A goroutine that stops running (parks, yields) has no offers left: they become goroutines first, so
+//! - I3 A goroutine that stops running (parks, yields, blocks in the kernel without its P) has no offers left: they become goroutines first, so
 //!   nothing is stranded in the deque of somebody who waits.
 //! - I4 Offers live as long as their goroutine, which is never freed (G-7).
 //! # Edges
@@ -20,9 +20,9 @@
 //! When thieves come: `find` (after Go's four passes) and its re-check before sleep.
 
 use crate::limits::JOB_SLOTS;
-use crate::sched::park::{Commit, enter, park, ready};
+use crate::sched::park::{Commit, end_here, enter, is_insider, outside_gate, park, ready};
 use crate::sched::real::{Worker, with_rules};
-use crate::sched::state::{M, P};
+use crate::sched::state::{M, P, Sched};
 use crate::sched::wake::wakep;
 use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, Release, SeqCst};
 use crate::shim::{AtomicPtr, AtomicU32, compiler_fence, fence, heavy_fence};
@@ -35,7 +35,8 @@ use std::thread::Result;
 
 /// A job without its type: the first field of a [`StackJob`].
 struct Job {
-    run: unsafe fn(*const Job),
+    /// Runs the closure (`true`) or drops it unrun (`false`); sets the latch.
+    finish: unsafe fn(*const Job, bool),
 }
 
 /// The offers of one goroutine, oldest at `top`.
@@ -165,6 +166,8 @@ impl Latch {
         // SAFETY: (1); the owner is read before the owner may go on.
         unsafe {
             let owner = (*this).owner;
+            // A scope may have been handed to a goroutine of another runtime.
+            let _gate = (!is_insider(owner)).then(outside_gate);
             // Ordering: AcqRel: E2, and pairs with the commit.
             if (*this).state.swap(SET, AcqRel) == WAITING {
                 ready(owner);
@@ -192,7 +195,7 @@ struct StackJob<F, R> {
 impl<F: FnOnce() -> R + Send, R: Send> StackJob<F, R> {
     fn new(f: F, owner: *mut G) -> Self {
         StackJob {
-            job: Job { run: Self::run },
+            job: Job { finish: Self::finish },
             f: UnsafeCell::new(ManuallyDrop::new(f)),
             result: UnsafeCell::new(None),
             latch: Latch::new(owner),
@@ -203,12 +206,12 @@ impl<F: FnOnce() -> R + Send, R: Send> StackJob<F, R> {
     ///
     /// # Safety
     /// 1. `job` is the first field of a live `StackJob<F, R>` that left its deque by one steal (I1, I2).
-    unsafe fn run(job: *const Job) {
+    unsafe fn finish(job: *const Job, run: bool) {
         let this = job.cast::<Self>();
         // SAFETY: (1): the closure and the result are ours until the latch is set.
         unsafe {
             let f = ManuallyDrop::take(&mut *(*this).f.get());
-            let result = catch_unwind(AssertUnwindSafe(f));
+            let result = catch_unwind(AssertUnwindSafe(|| if run { f() } else { unrun(f) }));
             *(*this).result.get() = Some(result);
             Latch::set(&raw const (*this).latch);
         }
@@ -224,6 +227,12 @@ impl<F: FnOnce() -> R + Send, R: Send> StackJob<F, R> {
         let f = unsafe { ManuallyDrop::take(&mut *self.f.get()) };
         f()
     }
+}
+
+/// The runtime ended before `f` ran: it is dropped, and its join ends the same way.
+fn unrun<F, R>(f: F) -> R {
+    drop(f);
+    end_here()
 }
 
 /// Runs both closures, possibly in parallel, and returns both results. `b` is offered to idle workers while
@@ -362,17 +371,42 @@ pub(crate) fn take_offer(m: &M, victim: &P) -> Option<*mut G> {
 }
 
 fn as_goroutine(m: &M, job: *mut Job) -> *mut G {
+    // SAFETY: what the job borrows outlives it (I2).
+    unsafe { crate::sched::spawn::make(m, body_of(job)) }
+}
+
+/// What a goroutine runs for a job that was stolen for it.
+fn body_of(job: *mut Job) -> impl FnOnce() + Send {
+    /// A job that left its deque by our steal (I1); its frame waits for it (I2).
     struct Stolen(*const Job);
     // SAFETY: closure and result of a `StackJob` are `Send`.
     unsafe impl Send for Stolen {}
+    impl Stolen {
+        fn finish(&self, run: bool) {
+            // SAFETY: as said above; called once: `run` forgets `self`.
+            unsafe { ((*self.0).finish)(self.0, run) }
+        }
+    }
+    impl Drop for Stolen {
+        /// The goroutine's closure is dropped unrun: the runtime ends, and the join must not wait for ever.
+        fn drop(&mut self) {
+            self.finish(false);
+        }
+    }
     let stolen = Stolen(job);
-    let body = move || {
-        let stolen = stolen;
-        // SAFETY: it left its deque by our steal (I1); its frame waits for it (I2).
-        unsafe { ((*stolen.0).run)(stolen.0) }
-    };
-    // SAFETY: what the job borrows outlives it (I2).
-    unsafe { crate::sched::spawn::make(m, body) }
+    move || ManuallyDrop::new(stolen).finish(true)
+}
+
+/// The goroutine blocks in the kernel without its P: what it offers becomes goroutines of its own (I3), since who
+/// blocks may be waiting for just that.
+pub(crate) fn promote_outside(sched: &Sched, g: &G) {
+    // SAFETY: I4.
+    let Some(offers) = (unsafe { g.jobs.load(Acquire).cast::<Offers>().as_ref() }) else { return };
+    // Ordering: Acquire pairs with `first_offer`. The look spares the heavy fence.
+    while let Some(job) = (!offers.looks_empty()).then(|| offers.steal(true)).flatten() {
+        // SAFETY: what the job borrows outlives it (I2).
+        unsafe { crate::sched::spawn::go_outside(sched, body_of(job)) }
+    }
 }
 
 /// The goroutine is off its thread: what it still offers becomes goroutines of its own (I3).

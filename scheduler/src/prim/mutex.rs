@@ -98,7 +98,7 @@ impl RawMutex {
             }
             let lifo = since != 0; // MUTEX-3: a loser queues at the head.
             since = if lifo { since } else { now() };
-            self.sema.acquire(lifo, reason);
+            self.sema.acquire(lifo, reason, || self.give_up());
             starving |= now() - since > MUTEX_STARVING_NS;
             old = self.state.load(Relaxed); // Ordering: ordered by the semaphore.
             if old & STARVING != 0 {
@@ -107,6 +107,22 @@ impl RawMutex {
             awoke = true;
             rounds = 0;
         }
+    }
+
+    /// A waiter leaves with its runtime, uncounted. `false`: an unlock has counted it off (MUTEX-4), or hands the lock
+    /// to it (MUTEX-5). Otherwise unlock would go on waking, and handing over to, somebody who is not there.
+    fn give_up(&self) -> bool {
+        let state = self.state.load(Relaxed); // Ordering: the CAS decides.
+        let waiters = state / WAITER;
+        if waiters == 0 || (waiters == 1 && state & (LOCKED | STARVING) == STARVING) {
+            return false;
+        }
+        let mut new = state - WAITER;
+        if waiters == 1 {
+            new &= !STARVING;
+        }
+        // Ordering: Relaxed: nothing is handed over.
+        self.state.compare_exchange(state, new, Relaxed, Relaxed).is_ok()
     }
 
     /// The lock was handed to us, unlocked and with us still counted. Spec: MUTEX-5.

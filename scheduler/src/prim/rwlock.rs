@@ -2,7 +2,8 @@
 //!
 //! # Invariants
 //! - I1 `readers` counts readers, minus 2^30 while a writer holds or awaits the lock.
-//! - I2 `leaving` counts the readers that a pending writer still waits for.
+//! - I2 `leaving` counts the readers that a pending writer still waits for; plus 2^30 if that writer has gone with its
+//!   runtime: then the last of them ends the write in its place.
 //! # Not here
 //! Recursive reads: a reader that arrives after a pending writer blocks.
 
@@ -57,8 +58,17 @@ impl RawRwLock {
     pub fn read(&self) {
         enter();
         if self.readers.add(1) < 0 {
-            self.reader_sema.acquire(false, WaitReason::RwRead);
+            self.reader_sema.acquire(false, WaitReason::RwRead, || self.give_up_read());
         }
+    }
+
+    /// A reader that waits leaves with its runtime, uncounted. `false`: the writer has ended and counted us in.
+    fn give_up_read(&self) -> bool {
+        let n = self.readers.0.load(Relaxed); // Ordering: the CAS decides.
+        // Ordering: Relaxed: nothing is handed over. The writer that ends meanwhile cannot let another in before it
+        // has released us, so that an equal word means the same writer.
+        (n as i32) < 0
+            && self.readers.0.compare_exchange(n, n.wrapping_sub(1), Relaxed, Relaxed).is_ok()
     }
 
     /// Locks for reading if that needs no waiting.
@@ -85,8 +95,13 @@ impl RawRwLock {
             if n + 1 == 0 || n + 1 == -MAX_READERS {
                 fatal(&["fatal error: sync: RUnlock of unlocked RWMutex"]);
             }
-            if self.leaving.add(-1) == 0 {
-                self.writer_sema.release(false);
+            match self.leaving.add(-1) {
+                0 => self.writer_sema.release(false),
+                MAX_READERS => {
+                    self.leaving.add(-MAX_READERS);
+                    self.write_unlock();
+                }
+                _ => {}
             }
         }
     }
@@ -96,8 +111,17 @@ impl RawRwLock {
         self.writers.lock_for(WaitReason::Mutex);
         let present = self.readers.add(-MAX_READERS) + MAX_READERS;
         if present != 0 && self.leaving.add(present) != 0 {
-            self.writer_sema.acquire(false, WaitReason::RwWrite);
+            self.writer_sema.acquire(false, WaitReason::RwWrite, || self.give_up_write());
         }
+    }
+
+    /// A writer that waits for readers leaves with its runtime: the last of them ends the write. `false`: it has
+    /// left already.
+    fn give_up_write(&self) -> bool {
+        let n = self.leaving.0.load(Relaxed); // Ordering: the CAS decides.
+        let marked = n.wrapping_add(MAX_READERS as u32);
+        // Ordering: Release: pairs with the last reader's subtraction.
+        n != 0 && self.leaving.0.compare_exchange(n, marked, AcqRel, Relaxed).is_ok()
     }
 
     /// Ends a write: all waiting readers go first, in order, then the next writer.

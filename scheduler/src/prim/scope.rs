@@ -69,11 +69,12 @@ impl<'s> Scope<'s> {
         };
         // Ordering: counts only; the last decrement orders.
         self.pending.fetch_add(1, AcqRel);
-        let up = Finish(Up(self));
+        // In this order: what `f` owns is dropped before the scope may go on, also if it never ran (I1).
+        let work = (f, Finish(Up(self)));
         // SAFETY: what `f` borrows lives until the scope ends, which waits for this goroutine (I1).
         unsafe {
             go_on(m, move || {
-                let up = up;
+                let (f, up) = { work };
                 // SAFETY: the scope waits for us (I1).
                 let scope = &*up.0.0;
                 scope.run(f);
@@ -82,10 +83,9 @@ impl<'s> Scope<'s> {
     }
 
     fn run<F: FnOnce(&Scope<'s>)>(&self, f: F) {
-        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| f(self))) {
-            if !is_quiet_end(&*payload) {
-                self.panic.lock().get_or_insert(payload);
-            }
+        let ended = catch_unwind(AssertUnwindSafe(|| f(self)));
+        if let Some(payload) = ended.err().filter(|p| !is_quiet_end(&**p)) {
+            self.panic.lock().get_or_insert(payload);
         }
     }
 }

@@ -10,7 +10,9 @@
 
 use crate::prim::chan::{Attempt, Chan, Receiver, Sender, block_forever};
 use crate::prim::waitq::Waiter;
-use crate::sched::park::{Parked, current, end_here, enter, me, park, release_and_ready};
+use crate::sched::park::{
+    Parked, current, end_here, enter, flush_outside, me, park, release_and_ready,
+};
 use crate::shim::Ordering::Relaxed;
 use crate::task::{G, WaitReason};
 use std::mem::ManuallyDrop;
@@ -328,6 +330,9 @@ impl Select<'_, '_> {
         self.unlock_all();
         match won {
             Some(i) => {
+                if parked == Parked::Ending {
+                    flush_outside();
+                }
                 self.cases[i].settle();
                 self.fired(i)
             }
@@ -369,7 +374,7 @@ fn unlock_copied(locks: &[Option<&dyn Case>]) {
 fn shuffle(order: &mut [u8]) {
     let mut random = random_source();
     for i in 1..order.len() {
-        let j = (u64::from(random()) * (i as u64 + 1) >> 32) as usize;
+        let j = ((u64::from(random()) * (i as u64 + 1)) >> 32) as usize;
         order.swap(i, j);
     }
 }
@@ -415,30 +420,30 @@ macro_rules! select {
 #[macro_export]
 macro_rules! __select {
     // recv
-    (@ [$($done:tt)*] [$($default:tt)*] recv($rx:expr) -> $value:pat => $body:block $(,)? $($rest:tt)*) => {
+    (@ [$($done:tt)*] [$($default:tt)*] recv($rx:expr) -> $value:pat => $body:expr, $($rest:tt)*) => {
         $crate::__select!(@ [$($done)* {recv case ($rx) ($value) ($body)}] [$($default)*] $($rest)*)
     };
-    (@ [$($done:tt)*] [$($default:tt)*] recv($rx:expr) -> $value:pat => $body:expr, $($rest:tt)*) => {
+    (@ [$($done:tt)*] [$($default:tt)*] recv($rx:expr) -> $value:pat => $body:block $($rest:tt)*) => {
         $crate::__select!(@ [$($done)* {recv case ($rx) ($value) ($body)}] [$($default)*] $($rest)*)
     };
     (@ [$($done:tt)*] [$($default:tt)*] recv($rx:expr) -> $value:pat => $body:expr) => {
         $crate::__select!(@ [$($done)* {recv case ($rx) ($value) ($body)}] [$($default)*])
     };
     // send
-    (@ [$($done:tt)*] [$($default:tt)*] send($tx:expr, $v:expr) => $body:block $(,)? $($rest:tt)*) => {
+    (@ [$($done:tt)*] [$($default:tt)*] send($tx:expr, $v:expr) => $body:expr, $($rest:tt)*) => {
         $crate::__select!(@ [$($done)* {send case ($tx, $v) ($body)}] [$($default)*] $($rest)*)
     };
-    (@ [$($done:tt)*] [$($default:tt)*] send($tx:expr, $v:expr) => $body:expr, $($rest:tt)*) => {
+    (@ [$($done:tt)*] [$($default:tt)*] send($tx:expr, $v:expr) => $body:block $($rest:tt)*) => {
         $crate::__select!(@ [$($done)* {send case ($tx, $v) ($body)}] [$($default)*] $($rest)*)
     };
     (@ [$($done:tt)*] [$($default:tt)*] send($tx:expr, $v:expr) => $body:expr) => {
         $crate::__select!(@ [$($done)* {send case ($tx, $v) ($body)}] [$($default)*])
     };
     // default
-    (@ [$($done:tt)*] [] default => $body:block $(,)? $($rest:tt)*) => {
+    (@ [$($done:tt)*] [] default => $body:expr, $($rest:tt)*) => {
         $crate::__select!(@ [$($done)*] [$body] $($rest)*)
     };
-    (@ [$($done:tt)*] [] default => $body:expr, $($rest:tt)*) => {
+    (@ [$($done:tt)*] [] default => $body:block $($rest:tt)*) => {
         $crate::__select!(@ [$($done)*] [$body] $($rest)*)
     };
     (@ [$($done:tt)*] [] default => $body:expr) => {

@@ -8,9 +8,11 @@
 
 use crate::prim::chan::unlock_commit;
 use crate::prim::waitq::{WaitQueue, Waiter};
-use crate::sched::park::{Parked, end_here, me, park, release_and_ready, yield_to_next};
+use crate::sched::park::{
+    Parked, end_here, flush_outside, me, park, release_and_ready, yield_to_next,
+};
 use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, SeqCst};
-use crate::shim::{RawLock, fence, unmodelled::AtomicU32};
+use crate::shim::{RawLock, fence, spin_pause, unmodelled::AtomicU32};
 use crate::task::WaitReason;
 use std::cell::UnsafeCell;
 use std::ptr;
@@ -52,7 +54,11 @@ impl Sema {
 
     /// Takes one, or waits. `lifo`: at the head of the queue (a waiter that was woken and lost). Spec: SEMA-1,
     /// SEMA-3.
-    pub(crate) fn acquire(&self, lifo: bool, reason: WaitReason) {
+    ///
+    /// `give_up`: the runtime ends, and nobody has taken us off the queue: takes back what promised us a release, so
+    /// that the others' counts are right without us (the lock may outlive the runtime). `false`: too late, the
+    /// release is on its way. Called under the semaphore's lock, which no release gets past meanwhile.
+    pub(crate) fn acquire(&self, lifo: bool, reason: WaitReason, give_up: impl Fn() -> bool) {
         if self.try_take() {
             return;
         }
@@ -76,8 +82,8 @@ impl Sema {
             let lock: *const RawLock = &raw const self.lock;
             // SAFETY: the commit releases the lock that protects the queue.
             let parked = unsafe { park(reason, true, unlock_commit, lock.cast_mut().cast()) };
-            if parked == Parked::Ending {
-                self.leave_queue(w);
+            if parked == Parked::Ending && self.leave_queue(w, &give_up) {
+                return;
             }
             // SAFETY: off the queue: ours alone.
             if unsafe { (*w).ok } || self.try_take() {
@@ -86,22 +92,45 @@ impl Sema {
         }
     }
 
-    /// The runtime ends: off the queue, unless a releaser has already taken us out.
-    fn leave_queue(&self, w: *mut Waiter) {
+    /// The runtime ends: off the queue and away, unless a releaser has taken us out (`false`) or is just about to
+    /// (`true`: we have its count).
+    fn leave_queue(&self, w: *mut Waiter, give_up: impl Fn() -> bool) -> bool {
         self.lock.lock();
         // SAFETY: under the lock; `w` is ours, queued here or taken.
         let taken = unsafe {
             (*self.queue.get()).remove(w);
             (*w).taken
         };
+        let mut gone = false;
+        // We still count as a waiter: a releaser increments, then waits for the lock, so that between our look at the
+        // count and `give_up` nobody has finished releasing. It may yet have to release others before us, or another
+        // may be quicker than we: so the lock is free between two attempts.
+        let have = !taken
+            && loop {
+                if self.try_take() {
+                    break true;
+                }
+                if give_up() {
+                    gone = true;
+                    break false;
+                }
+                // SAFETY: locked above.
+                unsafe { self.lock.unlock() };
+                spin_pause();
+                self.lock.lock();
+            };
         if !taken {
             self.waiters.fetch_sub(1, Relaxed); // Ordering: under the lock.
         }
         // SAFETY: locked above.
         unsafe { self.lock.unlock() };
-        if !taken {
+        if taken {
+            flush_outside();
+        }
+        if gone {
             end_here();
         }
+        have
     }
 
     /// Gives one back and wakes the first waiter. `handoff`: it gets the count at once and runs before the

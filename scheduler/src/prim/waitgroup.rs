@@ -6,9 +6,11 @@
 
 use crate::prim::sema::Sema;
 use crate::sched::park::enter;
+use crate::sched::spawn::is_quiet_end;
 use crate::shim::AtomicU64;
 use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
 use crate::task::WaitReason;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 
 /// A counter to wait for; clones share it.
@@ -81,7 +83,14 @@ impl WaitGroup {
                 Err(now) => state = now,
             }
         }
-        inner.sema.acquire(false, WaitReason::WaitGroup);
+        // A waiter leaves with its runtime, uncounted, unless the counter has just come to 0.
+        let give_up = || {
+            let state = inner.state.load(Relaxed); // Ordering: the CAS decides; nothing is handed over.
+            (state >> 32) as i32 != 0
+                && state as u32 != 0
+                && inner.state.compare_exchange(state, state - 1, Relaxed, Relaxed).is_ok()
+        };
+        inner.sema.acquire(false, WaitReason::WaitGroup, give_up);
         let reused = inner.state.load(Relaxed) != 0; // Ordering: a check.
         assert!(!reused, "sync: WaitGroup is reused before previous Wait has returned");
     }
@@ -99,10 +108,17 @@ impl WaitGroup {
             }
         }
         self.add(1);
-        let done = Done(self.clone());
+        // In this order: if it never runs, what `f` owns is dropped before it counts as done.
+        let work = (f, Done(self.clone()));
         crate::go(move || {
-            let _done = done;
-            f();
+            let (f, done) = { work };
+            let ended = catch_unwind(AssertUnwindSafe(f));
+            if let Err(payload) = ended {
+                if !is_quiet_end(&*payload) {
+                    std::mem::forget(done); // Nobody may go on as if the work were there.
+                }
+                resume_unwind(payload);
+            }
         });
     }
 }

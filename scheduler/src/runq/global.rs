@@ -53,6 +53,16 @@ impl<T: Linked> List<T> {
         self.len += 1;
     }
 
+    /// Calls `f` for each, first to last.
+    pub(crate) fn for_each(&self, mut f: impl FnMut(*mut T)) {
+        let mut at = self.head;
+        while !at.is_null() {
+            f(at);
+            // SAFETY: on this list, so live and its link is ours.
+            at = unsafe { *T::link(at) };
+        }
+    }
+
     /// Takes the first. O(1).
     pub(crate) fn pop_front(&mut self) -> Option<*mut T> {
         let task = self.head;

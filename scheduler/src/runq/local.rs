@@ -86,6 +86,14 @@ impl<T> Ring<T> {
         next.swap(task, AcqRel)
     }
 
+    /// Anyone: what lies in the ring and in runnext, each pointer as it was a moment ago. For watchdogs.
+    pub(crate) fn for_each(&self, mut f: impl FnMut(*mut T)) {
+        let (head, len) = (self.head.0.load(Acquire), self.len()); // Ordering: a snapshot.
+        let slots = (0..len).map(|i| self.slot(head.wrapping_add(i)).load(Acquire)); // As above.
+        let next = self.tail.0.next.load(Acquire); // As above.
+        slots.chain([next]).filter(|g| !g.is_null()).for_each(&mut f);
+    }
+
     /// Anyone: is runnext set? A snapshot for counters.
     pub(crate) fn has_next(&self) -> bool {
         !self.tail.0.next.load(Relaxed).is_null() // Ordering: a number for people.

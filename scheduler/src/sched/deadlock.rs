@@ -12,7 +12,7 @@
 
 use crate::sched::state::Sched;
 use crate::shim::Ordering::Relaxed;
-use crate::task::{G, WaitReason, status};
+use crate::task::{WaitReason, status};
 use std::any::Any;
 use std::io::Write;
 
@@ -57,12 +57,10 @@ fn thread_count() -> Option<usize> {
 
 /// Spec: DEAD-3, DEAD-4, then each goroutine with what it waits for.
 fn report(sched: &Sched) -> ! {
-    let stacks = sched.stacks.lock();
+    let arena = sched.arena.lock();
     let mut lines = Vec::new();
     let mut lost = Vec::new();
-    for header in stacks.headers() {
-        // SAFETY: headers hold goroutines (`spawn::create`), live as long as the scheduler.
-        let g = unsafe { header.cast::<G>().as_ref() };
+    for g in arena.all() {
         // Ordering: everybody is parked.
         match g.status.load(Relaxed) {
             status::WAITING => {
@@ -114,7 +112,7 @@ pub(crate) fn fatal_panic(id: u64, payload: &(dyn Any + Send)) -> ! {
 }
 
 /// The message of a payload, as Go would print it.
-pub(crate) fn panic_text<'a>(payload: &'a (dyn Any + Send)) -> &'a str {
+pub(crate) fn panic_text(payload: &(dyn Any + Send)) -> &str {
     payload
         .downcast_ref::<&'static str>()
         .copied()

@@ -66,10 +66,9 @@ pub(crate) fn find_runnable<W: World>(w: &W) -> Found<W::G> {
 fn look_near<W: World>(w: &W) -> Option<Found<W::G>> {
     let hub = w.hub();
     // FIND-5, GQ-5.
-    if hub.rules().fairness_due(w.tick()) && !hub.global_looks_empty() {
-        if let Some(g) = w.global_one() {
-            return Some(fresh(g));
-        }
+    let due = hub.rules().fairness_due(w.tick()) && !hub.global_looks_empty();
+    if let Some(g) = due.then(|| w.global_one()).flatten() {
+        return Some(fresh(g));
     }
     // FIND-7
     if let Some(g) = w.take_next() {
@@ -216,6 +215,7 @@ fn rest_without_p<W: World>(w: &W, mut poll_until: u64) -> Option<Found<W::G>> {
             }
             return None;
         }
+        hub.rouse_watch(); // Whose timer it was waits for a P: time slices must be watched (SYS-4).
     } else if poll_until != 0 && w.hub().poller_is_occupied() {
         // FIND-17
         let until = w.hub().poll_until();
@@ -238,14 +238,13 @@ fn recheck_queues<W: World>(w: &W) -> Recheck<W::G> {
     let hub = w.hub();
     if !hub.global_looks_empty() {
         hub.lock();
-        if !hub.locked_global_is_empty() {
-            if let Some(p) = locked_take_idle_for_spinning(hub) {
-                w.acquire(p);
-                let g = w.locked_global_batch();
-                hub.unlock();
-                become_spinning(w);
-                return g.map_or(Recheck::HaveP, Recheck::Work);
-            }
+        let some = !hub.locked_global_is_empty();
+        if let Some(p) = some.then(|| locked_take_idle_for_spinning(hub)).flatten() {
+            w.acquire(p);
+            let g = w.locked_global_batch();
+            hub.unlock();
+            become_spinning(w);
+            return g.map_or(Recheck::HaveP, Recheck::Work);
         }
         hub.unlock();
     }

@@ -495,13 +495,14 @@ fn find16_a_worker_that_did_not_spin_does_not_after_the_poll() {
     assert_eq!(w.spinners.get(), 2);
 }
 
-/// Goal: FIND-16: no idle P after the poll: sleep (FIND-18); needspinning is nobody's business then.
+/// Goal: FIND-16: no idle P after the poll: sleep (FIND-18); needspinning is nobody's business then, but time slices
+/// are watched (SYS-4).
 #[test]
 fn find16_without_an_idle_p_after_the_poll_it_sleeps() {
     let w = Script::new().at("block(50)", |w| w.idle.borrow_mut().clear());
     w.procs[0].timers.set(Timed { next: 50, ran: false });
     assert_eq!(find_runnable(&w), Found::Stop);
-    assert!(w.take_log().ends_with("block(50) lock take-idle unlock sleep"));
+    assert!(w.take_log().ends_with("block(50) lock take-idle unlock rouse sleep"));
 }
 
 /// Goal: FIND-17: somebody else is in the poller: break exactly if it would wake too late, or never.

@@ -7,10 +7,11 @@
 use crate::sched::state::Sched;
 use crate::shim::AtomicU64;
 use crate::shim::Ordering::Relaxed;
+use crate::task::G;
 
 /// A counter with one writer.
 #[derive(Default)]
-pub(crate) struct Count(std::sync::atomic::AtomicU64);
+pub(crate) struct Count(AtomicU64);
 
 impl Count {
     /// Adds `n`. The caller is the only writer.
@@ -45,6 +46,8 @@ pub(crate) struct Counters {
     pub(crate) parks: AtomicU64,
     pub(crate) handoffs: AtomicU64,
     pub(crate) retakes: AtomicU64,
+    /// Workers given a P that have not begun to look for work.
+    pub(crate) starting: AtomicU64,
     pub(crate) in_syscall_without_p: AtomicU64,
     pub(crate) most_spinning: AtomicU64,
 }
@@ -58,6 +61,7 @@ impl Default for Counters {
             parks: zero(),
             handoffs: zero(),
             retakes: zero(),
+            starting: zero(),
             in_syscall_without_p: zero(),
             most_spinning: zero(),
         }
@@ -101,6 +105,10 @@ pub struct Metrics {
     pub preempts: u64,
     /// Most threads that searched at once.
     pub most_spinning: u64,
+    /// Threads that search now (a gauge).
+    pub spinning: u64,
+    /// Threads that were given a P and have not begun to look for work (a gauge).
+    pub starting: u64,
     /// Ps idle now (a gauge).
     pub idle_procs: u64,
     /// Stacks ever made; they are reused, never freed.
@@ -111,6 +119,16 @@ impl Sched {
     /// Raises the high-water mark of searchers.
     pub(crate) fn note_spinners(&self, now: u32) {
         self.count.most_spinning.fetch_max(u64::from(now), Relaxed); // Ordering: a number for people.
+    }
+
+    /// Numbers of the goroutines on queues. Goroutines are never freed, so a stale pointer is still one.
+    pub(crate) fn queued(&self) -> Vec<u64> {
+        let mut all = Vec::new();
+        // SAFETY: G-7: goroutines live as long as the scheduler. Ordering: numbers for people.
+        let mut id = |g: *mut G| all.push(unsafe { (*g).id.load(Relaxed) });
+        self.procs.iter().for_each(|p| p.ring.for_each(&mut id));
+        self.locked(|central| central.queue.for_each(id));
+        all
     }
 
     pub(crate) fn snapshot(&self) -> Metrics {
@@ -140,8 +158,10 @@ impl Sched {
             retakes: get(&self.count.retakes),
             preempts: sum(|c| &c.preempted),
             most_spinning: get(&self.count.most_spinning),
+            spinning: u64::from(self.spinners.load(Relaxed)), // Ordering: a number for people.
+            starting: get(&self.count.starting),
             idle_procs: u64::from(self.idle_procs.load(Relaxed)), // Ordering: a number for people.
-            stacks: self.stacks.lock().len() as u64,
+            stacks: self.pool.lock().len() as u64,
         }
     }
 }

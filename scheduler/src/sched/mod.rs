@@ -4,8 +4,8 @@
 //! Files, by the question they answer: `world` what the algorithm may sense and do; `find` which goroutine
 //! runs next; `wake` who must be woken; `state` what exists; `real` the world of real threads; `worker` the
 //! loop of a thread; `park` how a goroutine stops and starts; `syscall` what happens around blocking calls;
-//! `timers` and `poll` how time passes; `sysmon` who watches; `deadlock` when nobody can run; `runtime` and
-//! `shutdown` how it begins and ends.
+//! `timers` and `poll` how time passes; `sysmon` who watches; `deadlock` when nobody can run; `runtime`,
+//! `shutdown` and `undertaker` how it begins and ends.
 
 pub(crate) mod deadlock;
 pub(crate) mod find;
@@ -29,6 +29,7 @@ pub(crate) mod state;
 pub(crate) mod syscall;
 pub(crate) mod sysmon;
 pub(crate) mod timers;
+pub(crate) mod undertaker;
 pub(crate) mod wake;
 #[cfg(all(test, not(sched_loom)))]
 mod wake_tests;

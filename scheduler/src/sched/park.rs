@@ -22,7 +22,6 @@ use crate::task::{G, WaitReason, status};
 use std::cell::Cell;
 use std::panic::resume_unwind;
 use std::ptr;
-use std::thread::panicking;
 
 /// Runs on the scheduler's stack once the goroutine is off its thread; `false`: it must go on at once.
 pub(crate) type Commit = unsafe fn(*mut G, *mut ()) -> bool;
@@ -95,9 +94,11 @@ pub(crate) fn enter() -> Option<&'static M> {
 
 #[cold]
 fn enter_slow(m: &'static M) -> Option<&'static M> {
-    let g = m.cur.load(Relaxed); // Ordering: own thread's store.
-    // SAFETY: the running goroutine is live.
-    if unsafe { (*g).unwind.load(Relaxed) } {
+    // A timer's callback, on the scheduler's stack (TIMER-10): there is nobody to stop. Ordering: own store.
+    if m.cur.load(Relaxed).is_null() {
+        return Some(m);
+    }
+    if is_ending(m) {
         if !panicking() {
             end_here();
         }
@@ -108,7 +109,21 @@ fn enter_slow(m: &'static M) -> Option<&'static M> {
     m.held().count.preempted.add(1);
     // SAFETY: we run on this goroutine's stack.
     unsafe { leave(m, Action::Preempted) };
-    current()
+    enter() // The runtime may have ended meanwhile.
+}
+
+/// Whether the calling thread unwinds. Never inlined: the compiler must not keep the counter's address across a
+/// switch (FC-31).
+#[inline(never)]
+fn panicking() -> bool {
+    std::hint::black_box(std::thread::panicking())
+}
+
+/// Whether the goroutine that `m` runs is being ended with its runtime.
+pub(crate) fn is_ending(m: &M) -> bool {
+    let g = m.cur.load(Relaxed); // Ordering: own thread's store.
+    // SAFETY: the running goroutine is live. Ordering: set before it was resumed.
+    unsafe { (*g).unwind.load(Relaxed) }
 }
 
 /// Unwinds the goroutine: the runtime ends. Does not run the panic hook.
@@ -144,7 +159,12 @@ pub(crate) unsafe fn leave(m: &M, action: Action) {
 
 /// The caller's goroutine, or the stand-in of a plain thread.
 pub(crate) fn me() -> *mut G {
-    match current() {
+    me_on(current())
+}
+
+/// [`me`], on the worker that the caller has just asked for.
+pub(crate) fn me_on(m: Option<&M>) -> *mut G {
+    match m {
         Some(m) => m.cur.load(Relaxed), // Ordering: own thread's store.
         None => Outsider::mine(),
     }
@@ -161,7 +181,22 @@ pub(crate) unsafe fn park(
     commit: Commit,
     arg: *mut (),
 ) -> Parked {
-    let Some(m) = current() else {
+    // SAFETY: the caller's.
+    unsafe { park_on(current(), reason, interruptible, commit, arg) }
+}
+
+/// [`park`], on the worker that the caller has asked for since it last ran anew.
+///
+/// # Safety
+/// 1. As for [`park`]. 2. `m` is the worker that runs the caller.
+pub(crate) unsafe fn park_on(
+    m: Option<&M>,
+    reason: WaitReason,
+    interruptible: bool,
+    commit: Commit,
+    arg: *mut (),
+) -> Parked {
+    let Some(m) = m else {
         // SAFETY: (1), (2).
         unsafe { Outsider::park(commit, arg) };
         return Parked::Ready;
@@ -170,7 +205,8 @@ pub(crate) unsafe fn park(
     // SAFETY: we are `g`: its cells are ours until the commit; then again once we are back.
     unsafe {
         (*g).wait_reason.store(reason as u32, Relaxed); // Ordering: for dumps.
-        (*g).interruptible.set(interruptible);
+        // A wait in a destructor must not end in a second panic: that would end the process.
+        (*g).interruptible.set(interruptible && !panicking());
         leave(m, Action::Park { commit, arg });
         if (*g).unwind.load(Relaxed) { Parked::Ending } else { Parked::Ready }
     }
@@ -234,9 +270,22 @@ pub(crate) fn outside_gate_if_outside() -> impl Sized {
     Some(OUTSIDE.read())
 }
 
-/// Waits until every thread that was inside the gate has left it.
+/// Waits until every thread that was inside the gate has left it. A goroutine whose wait was cut short just as a
+/// plain thread took it out does so too, before it may wait again: that thread's attempt to make it ready must find
+/// it running, not in its next wait.
 pub(crate) fn flush_outside() {
     drop(OUTSIDE.write());
+}
+
+/// Whether the caller needs no gate to make `g` ready: a goroutine of the same runtime, or a plain thread.
+///
+/// # Safety
+/// 1. `g` is live: it waits for the caller.
+#[inline]
+pub(crate) unsafe fn is_insider(g: *mut G) -> bool {
+    // SAFETY: (1).
+    let (outsider, sched) = unsafe { ((*g).outsider, (*g).sched.get()) };
+    outsider || current().is_some_and(|m| ptr::addr_eq(m.sched, sched))
 }
 
 /// Releases the lock of a wait structure, then makes ready the goroutine that was taken out of it.
@@ -245,14 +294,24 @@ pub(crate) fn flush_outside() {
 /// 1. As for [`ready`], but that the lock is still held: `release` lets go of it.
 #[inline]
 pub(crate) unsafe fn release_and_ready(release: impl FnOnce(), g: *mut G) {
-    // SAFETY: recorded, taken out, and held back by the lock until `release`.
-    let insider = unsafe {
-        (*g).outsider || current().is_some_and(|m| ptr::addr_eq(m.sched, (*g).sched.get()))
-    };
-    let _gate = (!insider).then(outside_gate);
-    release();
-    // SAFETY: (1).
-    unsafe { ready(g) }
+    // SAFETY: recorded, taken out, and held back by the lock until `release`; then (1).
+    unsafe {
+        if (*g).outsider {
+            release();
+            return Outsider::wake(g);
+        }
+        match current() {
+            Some(m) if ptr::addr_eq(m.sched, (*g).sched.get()) => {
+                release();
+                ready_on(m, g);
+            }
+            _ => {
+                let _gate = outside_gate();
+                release();
+                ready_from_outside(g);
+            }
+        }
+    }
 }
 
 /// # Safety
@@ -345,8 +404,10 @@ crate::shim::thread_local! {
 }
 
 impl Outsider {
+    /// Never inlined: inside `syscall`, in a loop that changes threads, it is another's each time (FC-31).
+    #[inline(never)]
     fn mine() -> *mut G {
-        OUTSIDER.with(|o| ptr::from_ref::<G>(&o.g).cast_mut())
+        std::hint::black_box(OUTSIDER.with(|o| ptr::from_ref::<G>(&o.g).cast_mut()))
     }
 
     /// # Safety

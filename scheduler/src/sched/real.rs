@@ -192,6 +192,7 @@ pub(crate) fn start_worker(sched: &Sched, p: &P, spinning: bool) {
     // SAFETY: workers live as long as the scheduler (I3 of `state`).
     let m: &M = unsafe { &*found.unwrap_or_else(|m| m) };
     m.spinning.store(spinning, Relaxed); // Ordering: published by the note or the new thread.
+    sched.count.starting.fetch_add(1, Relaxed); // Ordering: a number for people.
     m.next_p.store(ptr::from_ref(p).cast_mut(), Release); // Ordering: as above.
     match found {
         Ok(_) => m.note.wake(),
@@ -430,6 +431,7 @@ impl M {
         // SAFETY: Ps live as long as the scheduler (I3 of `state`).
         unsafe { next.as_ref() }.is_some_and(|p| {
             self.take_p(p);
+            self.sched().count.starting.fetch_sub(1, Relaxed); // Ordering: a number for people.
             true
         })
     }

@@ -12,11 +12,12 @@ use crate::policy::Policy;
 use crate::sched::deadlock::DeadlockReport;
 use crate::sched::metrics::Metrics;
 use crate::sched::park::{current, outside_gate};
-use crate::sched::spawn::go_outside;
+use crate::sched::spawn::{go_outside, is_quiet_end};
 use crate::sched::state::{Plan, Sched};
 use crate::sched::{deadlock, shutdown, sysmon};
 use crate::shim::Note;
 use crate::shim::Ordering::{Acquire, Relaxed};
+use crate::task::Stack;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
@@ -115,8 +116,8 @@ impl Builder {
             return refuse("max_threads 0: want at least 1".to_string());
         }
         crate::coro::overflow::install(|header| {
-            // SAFETY: the header of a slot holds its goroutine (`spawn::create`).
-            unsafe { (*header.cast::<crate::task::G>()).id.load(Relaxed) }
+            // SAFETY: the header of a slot names the goroutine that runs on it, which is never freed.
+            unsafe { (*header.cast::<Stack>()).g.get().as_ref().map_or(0, |g| g.id.load(Relaxed)) }
         });
         crate::sched::hook::install();
         let sched = Arc::new(Sched::new(Plan {
@@ -168,7 +169,8 @@ impl Runtime {
     }
 
     /// Runs `f` as a main goroutine and returns its value; the calling thread sleeps meanwhile. Other
-    /// goroutines are not waited for, and live on until the runtime ends.
+    /// goroutines are not waited for, and live on until the runtime ends. If `f` calls [`goexit`](crate::goexit),
+    /// the others run on and this never returns (DEAD-4).
     ///
     /// If nobody can run any more, the process ends with Go's report and status 2 (see
     /// [`DeadlockReport`]).
@@ -184,16 +186,20 @@ impl Runtime {
         let note = Note::new();
         note.bind();
         let mut result = None;
-        let slot = Slot(&raw mut result, &raw const note, &*self.sched);
+        let slot = Slot(&raw mut result, &raw const note, &self.sched);
         let main = move || {
             let slot = slot;
-            let ended = catch_unwind(AssertUnwindSafe(f));
+            let ended = match catch_unwind(AssertUnwindSafe(f)) {
+                // DEAD-4: goexit: others may run on, and the caller waits.
+                Err(payload) if is_quiet_end(&*payload) => resume_unwind(payload),
+                ended => ended,
+            };
             // Before the wake: from then on nobody waits for a main goroutine (DEAD-2).
             slot.2.locked(|central| central.callers -= 1);
             // SAFETY: the caller waits below until the note is set, which is the last use.
             unsafe {
                 *slot.0 = Some(ended);
-                (*slot.1).wake();
+                (*slot.1).wake_last();
             }
         };
         // SAFETY: `main` borrows what outlives it: this frame waits for its end.
@@ -233,23 +239,29 @@ impl Runtime {
         self.sched.snapshot()
     }
 
+    /// Numbers of the goroutines that are on a queue now (rings, runnext slots, global queue): made ready, not
+    /// yet run. A snapshot for watchdogs; takes the scheduler's lock for a moment.
+    #[must_use]
+    pub fn queued(&self) -> Vec<u64> {
+        self.sched.queued()
+    }
+
     /// Ends the runtime, as dropping it does with a limit of one second.
     ///
     /// Worker threads stop at their next scheduling point; closures in `syscall` or `blocking` are waited for.
-    /// Goroutines that still exist are unwound one by one on the calling thread, so what their stacks own is
-    /// dropped exactly once; closures that never ran are dropped unrun. A goroutine whose destructors block
-    /// while it unwinds is left as it is, its memory with it.
+    /// Goroutines that still exist are unwound one by one on a thread made for that, so what their stacks own is
+    /// dropped exactly once; closures that never ran are dropped unrun. A goroutine whose destructors block for
+    /// good while it unwinds is left as it is, its memory with it; so is one that was unwinding already, by a panic
+    /// of its own, and waited in a destructor.
     ///
     /// # Errors
     /// What was still running when `limit` had passed; those threads are left alone, and so is all memory
     /// that they may touch.
     pub fn shutdown(self, limit: Duration) -> Result<(), Unfinished> {
-        let sched = self.sched.clone();
-        std::mem::forget(self);
-        // The reference that `self` held. SAFETY: `self` was forgotten, so its count is ours to give back.
-        let result = shutdown::end(&sched, limit);
-        unsafe { Arc::decrement_strong_count(Arc::as_ptr(&sched)) };
-        result
+        let this = std::mem::ManuallyDrop::new(self);
+        // SAFETY: `this` is neither used nor dropped after.
+        let sched = unsafe { ptr::read(&this.sched) };
+        shutdown::end(&sched, limit)
     }
 }
 

@@ -9,15 +9,15 @@
 //!   when the goroutines that borrow have ended.
 //! - I3 Memory is given back only if every goroutine has ended; otherwise all of it stays.
 //! # Not here
-//! What a cut-short wait does to its wait structure: each file of `prim`.
+//! How goroutines end: `undertaker`.
 
-use crate::sched::park::{Action, current, flush_outside, set_current};
+use crate::sched::park::{current, flush_outside};
 use crate::sched::runtime::Unfinished;
 use crate::sched::state::{M, Sched};
-use crate::sched::{spawn, worker};
-use crate::shim::Ordering::{AcqRel, Acquire, Relaxed, Release};
-use crate::task::{G, status};
-use std::collections::VecDeque;
+use crate::sched::undertaker::{self, goroutines};
+use crate::shim::Ordering::{Acquire, Relaxed, Release};
+use crate::shim::heavy_fence;
+use crate::task::status;
 use std::ptr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -25,13 +25,9 @@ use std::time::{Duration, Instant};
 /// How long dropping a runtime waits for threads that still run.
 pub(crate) const DROP_LIMIT: Duration = Duration::from_secs(1);
 
-/// Yields and hand-overs that one ending may take for each goroutine before it counts as endless.
-const STEPS_PER_GOROUTINE: usize = 1_000;
-
 /// Ends `sched`. See [`Runtime::shutdown`](crate::Runtime::shutdown).
 pub(crate) fn end(sched: &Arc<Sched>, limit: Duration) -> Result<(), Unfinished> {
-    let here = current();
-    let same = here.is_some_and(|m| ptr::eq(m.sched, Arc::as_ptr(sched)));
+    let same = current().is_some_and(|m| ptr::eq(m.sched, Arc::as_ptr(sched)));
     assert!(!same, "a runtime cannot be ended by its own goroutine");
     stop_threads(sched);
     flush_outside(); // Whoever passed the gate before the flag was up has started its goroutine.
@@ -45,9 +41,7 @@ pub(crate) fn end(sched: &Arc<Sched>, limit: Duration) -> Result<(), Unfinished>
         let goroutines = on_threads(sched);
         return Err(Unfinished { threads: left, goroutines, waited: limit });
     }
-    let all_ended = Undertaker::new(sched).bury();
-    set_current(here);
-    if all_ended {
+    if undertaker::bury(sched) {
         give_memory_back(sched);
     } else {
         std::mem::forget(sched.clone()); // I3
@@ -61,6 +55,10 @@ fn stop_threads(sched: &Sched) {
         central.idle_m.clear();
         central.workers.iter().map(|m| ptr::from_ref::<M>(m)).collect()
     });
+    // A worker that clears a request and then looks at `stop` either sees it up, or has cleared before this fence.
+    if sched.light_offers {
+        heavy_fence();
+    }
     for p in &sched.procs {
         p.preempt.store(true, Relaxed); // Ordering: a request.
     }
@@ -86,136 +84,18 @@ fn on_threads(sched: &Sched) -> Vec<(u64, &'static str)> {
         .collect()
 }
 
-fn goroutines(sched: &Sched) -> Vec<*mut G> {
-    sched.stacks.lock().headers().map(|h| h.as_ptr().cast::<G>()).collect()
-}
-
-/// Runs what is left of every goroutine, on the thread that ends the runtime.
-struct Undertaker<'a> {
-    sched: &'a Sched,
-    m: &'a M,
-}
-
-impl<'a> Undertaker<'a> {
-    fn new(sched: &'a Sched) -> Undertaker<'a> {
-        let m = sched.locked(|central| worker::reserve(sched, central));
-        // SAFETY: workers live as long as the scheduler (I3 of `state`).
-        let m = unsafe { &*m };
-        m.note.bind();
-        set_current(Some(m));
-        for p in &sched.procs {
-            p.timers.clear(); // Nobody is woken by time any more.
-            p.m.store(ptr::null_mut(), Relaxed); // Ordering: no other thread is left (I1).
-        }
-        m.take_p(&sched.procs[0]);
-        Undertaker { sched, m }
-    }
-
-    /// `true`: every goroutine has ended.
-    fn bury(&self) -> bool {
-        let all = goroutines(self.sched);
-        let mut steps = all.len() * STEPS_PER_GOROUTINE + STEPS_PER_GOROUTINE;
-        let mut ready = self.drain_queues();
-        let mut cut_short = all.into_iter();
-        loop {
-            while let Some(g) = ready.pop_front() {
-                if steps == 0 {
-                    return false;
-                }
-                steps -= 1;
-                self.run(g);
-                ready.extend(self.drain_queues());
-            }
-            // Nobody can go on by himself: cut the next wait short.
-            let Some(g) = cut_short.next() else { break };
-            if self.may_cut_short(g) {
-                ready.push_back(g);
-            }
-        }
-        self.sched.stacks.lock().headers().all(|h| {
-            // SAFETY: headers hold goroutines; no thread runs them (I1).
-            let word = unsafe { (*h.as_ptr().cast::<G>()).status.load(Relaxed) };
-            word == status::DEAD || word == status::IDLE
-        })
-    }
-
-    /// Takes a waiting goroutine for unwinding, unless it waits for borrowed data (I2).
-    fn may_cut_short(&self, g: *mut G) -> bool {
-        // SAFETY: live; no thread runs it (I1).
-        unsafe {
-            if !(*g).interruptible.get() || (*g).unwind.load(Relaxed) {
-                return false;
-            }
-            // Ordering: AcqRel: a plain thread may be making it ready; one of us wins.
-            let word = &(*g).status;
-            word.compare_exchange(status::WAITING, status::RUNNABLE, AcqRel, Relaxed).is_ok()
-        }
-    }
-
-    fn run(&self, g: *mut G) {
-        // SAFETY: live, out of every queue, and ours (I1).
-        unsafe { (*g).unwind.store(true, Relaxed) };
-        self.m.held().preempt.store(true, Relaxed); // Every runtime entry looks at `unwind`.
-        worker::enter(self.m, g);
-        match self.m.action.replace(Action::None) {
-            Action::Exit => spawn::retire(self.m, g),
-            Action::Park { commit, arg } => {
-                // SAFETY: off its stack, ours; `park`'s contract.
-                unsafe {
-                    (*g).status.store(status::WAITING, Relaxed);
-                    if !commit(g, arg) {
-                        (*g).status.store(status::RUNNABLE, Relaxed);
-                        self.requeue(g);
-                    }
-                }
-            }
-            _ => {
-                // SAFETY: as above.
-                unsafe { (*g).status.store(status::RUNNABLE, Relaxed) };
-                self.requeue(g);
-            }
-        }
-    }
-
-    fn requeue(&self, g: *mut G) {
-        // SAFETY: runnable, on no queue.
-        self.sched.locked(|central| unsafe { self.sched.push_global(central, g) });
-    }
-
-    /// Everything that is on a queue.
-    fn drain_queues(&self) -> VecDeque<*mut G> {
-        let mut all = VecDeque::new();
-        for p in &self.sched.procs {
-            all.extend(std::iter::from_fn(|| p.ring.take_next()));
-            all.extend(std::iter::from_fn(|| p.ring.pop()));
-        }
-        self.sched.locked(|central| {
-            all.extend(std::iter::from_fn(|| self.sched.pop_global(central)));
-        });
-        all
-    }
-}
-
-impl Drop for Undertaker<'_> {
-    fn drop(&mut self) {
-        set_current(None);
-    }
-}
-
 fn give_memory_back(sched: &Sched) {
     flush_outside(); // Nobody still holds a goroutine that was cut short under his hands.
-    for g in goroutines(sched) {
-        // SAFETY: it has ended, so its stack holds only the frames of `body`'s loop.
-        unsafe {
-            crate::prim::join::free_offers(&*g);
-            (*g).abandon();
-        }
-    }
     sched.free.lock().clear();
+    sched.free_stacks.lock().clear();
     for p in &sched.procs {
         // SAFETY: no worker is left (I4 of `state`).
-        unsafe { (*p.own.get()).free.clear() };
+        let own = unsafe { &mut *p.own.get() };
+        own.free.clear();
+        own.stacks.clear();
     }
-    // SAFETY: every goroutine has ended and was abandoned; queues and caches are empty.
-    unsafe { sched.stacks.lock().unmap() };
+    // SAFETY: every goroutine has ended (I3), and no thread is left.
+    unsafe { undertaker::abandon_all(sched) };
+    // SAFETY: every coroutine was abandoned; queues and caches are empty.
+    unsafe { sched.pool.lock().unmap() };
 }

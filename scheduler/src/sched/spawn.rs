@@ -2,8 +2,8 @@
 //! `gfget`, `gfput`, `goexit0`.
 //!
 //! # Invariants
-//! - I1 A dead goroutine keeps its stack and coroutine: its body waits inside [`body`]'s loop for the next
-//!   closure, so a warm start touches no fresh page.
+//! - I1 A stack keeps its coroutine, which waits inside [`body`]'s loop for the next goroutine: a warm start
+//!   touches no fresh page, and goroutines that wait for their first run need none.
 //! # Not here
 //! What the spawner waits for: `prim`.
 
@@ -13,15 +13,16 @@ use crate::sched::park::{Action, Ending, current, enter, inject_one, put};
 use crate::sched::real::with_rules;
 use crate::sched::state::{M, P, Sched};
 use crate::sched::wake::wakep;
+use crate::shim::Mutex;
 use crate::shim::Ordering::Relaxed;
-use crate::task::{G, call::Call, status};
+use crate::task::{G, Stack, call::Call, status};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::ptr;
 
 /// Starts `f` in a new goroutine, which becomes runnext of this P: the caller goes on. Spec: NEW-1, DEST-1.
 /// Go: `go f()`.
 ///
-/// Costs some tens of nanoseconds and no allocation for closures up to 128 bytes once stacks are warm.
+/// Costs some tens of nanoseconds and no allocation for closures up to 64 bytes once stacks are warm.
 ///
 /// # Panics
 /// On a plain thread: there [`Handle::go`](crate::Handle::go) starts goroutines. A panic of `f` ends the
@@ -128,18 +129,45 @@ fn refill(sched: &Sched, free: &mut Vec<*mut G>) -> *mut G {
 }
 
 fn create(sched: &Sched) -> *mut G {
-    let taken = sched.stacks.lock().take();
-    let (header, stack) = match taken {
-        Ok(slot) => slot,
+    sched.arena.lock().take(ptr::from_ref(sched).cast())
+}
+
+/// Gives `g`, which is about to run for the first time, a stack. Spec: NEW-5.
+///
+/// # Safety
+/// 1. The caller's worker holds `p` and `g`.
+#[inline]
+pub(crate) unsafe fn bind_stack(sched: &Sched, p: &P, g: *mut G) {
+    // SAFETY: (1), I4 of `state`.
+    let own = unsafe { &mut *p.own.get() };
+    let stack = own.stacks.pop().unwrap_or_else(|| refill_stacks(sched, &mut own.stacks));
+    // SAFETY: (1); a stack from the cache is nobody's.
+    unsafe {
+        (*stack).g.set(g);
+        (*g).stack.set(stack);
+    }
+}
+
+#[cold]
+fn refill_stacks(sched: &Sched, mine: &mut Vec<*mut Stack>) -> *mut Stack {
+    {
+        let mut shared = sched.free_stacks.lock();
+        let keep = shared.len().saturating_sub(FREE_G_KEEP);
+        mine.extend(shared.drain(keep..));
+    }
+    mine.pop().unwrap_or_else(|| create_stack(sched))
+}
+
+fn create_stack(sched: &Sched) -> *mut Stack {
+    let taken = sched.pool.lock().take();
+    let (header, slot) = match taken {
+        Ok(taken) => taken,
         Err(e) => fatal(&[&format!("runtime: {e}"), "fatal error: out of stacks"]),
     };
-    let g = header.as_ptr().cast::<G>();
+    let stack = header.as_ptr().cast::<Stack>();
     // SAFETY: the header of a fresh slot: aligned, large enough (asserted in `task`), ours.
-    unsafe {
-        g.write(G::new(false, ptr::from_ref(sched).cast()));
-        G::attach(g, stack, body);
-    }
-    g
+    unsafe { Stack::place(stack, slot, body) };
+    stack
 }
 
 /// Puts a goroutine that has ended into the cache. Spec: NEW-5, EXIT-1.
@@ -151,26 +179,35 @@ pub(crate) fn retire(m: &M, g: *mut G) {
     p.count.finished.add(1);
     // SAFETY: the worker holds `p` (I4 of `state`).
     let own = unsafe { &mut *p.own.get() };
-    own.free.push(g);
-    if own.free.len() >= FREE_G_SPILL_AT {
-        m.sched().free.lock().extend(own.free.drain(..FREE_G_SPILL_AT - FREE_G_KEEP + 1));
+    // SAFETY: it has left for good: its stack is free.
+    let stack = unsafe { (*g).stack.replace(ptr::null_mut()) };
+    cache(&mut own.stacks, stack, &m.sched().free_stacks);
+    cache(&mut own.free, g, &m.sched().free);
+}
+
+/// Spec: NEW-5: at 64, all but 31 go to the shared cache.
+#[inline]
+fn cache<T>(mine: &mut Vec<T>, item: T, shared: &Mutex<Vec<T>>) {
+    mine.push(item);
+    if mine.len() >= FREE_G_SPILL_AT {
+        shared.lock().extend(mine.drain(..FREE_G_SPILL_AT - FREE_G_KEEP + 1));
     }
 }
 
-/// What every goroutine's coroutine runs: closures, one after another (I1).
-pub(crate) fn body(g: *mut G) {
+/// What every coroutine runs: the closures of goroutines, one after another (I1).
+extern "C" fn body(this: *mut ()) {
     loop {
+        // SAFETY: the head of this very stack; bound before we were entered.
+        let g = unsafe { (*this.cast::<Stack>()).g.get() };
         // SAFETY: we are `g`; the call was filled by `prepare`.
         let call = unsafe { (*g).call.get() };
         let ended = catch_unwind(AssertUnwindSafe(|| {
             // SAFETY: as above. Ordering: set before we were made runnable.
             unsafe { if (*g).unwind.load(Relaxed) { Call::discard(call) } else { Call::run(call) } }
         }));
-        if let Err(payload) = ended {
-            if !(payload.is::<Ending>() || payload.is::<Goexit>()) {
-                // SAFETY: we are `g`.
-                fatal_panic(unsafe { (*g).id.load(Relaxed) }, &*payload);
-            }
+        if let Some(payload) = ended.err().filter(|p| !is_quiet_end(&**p)) {
+            // SAFETY: we are `g`.
+            fatal_panic(unsafe { (*g).id.load(Relaxed) }, &*payload);
         }
         let m = current().expect("M-3: a goroutine without a worker");
         m.action.set(Action::Exit);

@@ -19,7 +19,7 @@ use crate::shim::Ordering::{Acquire, Relaxed, Release};
 use crate::shim::{
     AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Condvar, Mutex, Note, RawLock,
 };
-use crate::task::G;
+use crate::task::{Arena, G, Stack};
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
@@ -55,6 +55,8 @@ pub(crate) struct P {
 pub(crate) struct OwnP {
     /// Dead goroutines to reuse, warmest last. Spec: NEW-5.
     pub(crate) free: Vec<*mut G>,
+    /// Stacks to reuse, warmest last.
+    pub(crate) stacks: Vec<*mut Stack>,
     pub(crate) next_id: u64,
     pub(crate) end_id: u64,
 }
@@ -102,6 +104,10 @@ pub(crate) struct Central {
     idle_p: *const P,
     pub(crate) idle_m: Vec<*const M>,
     /// Every worker ever made. Spec: M-5.
+    #[allow(
+        clippy::vec_box,
+        reason = "workers are pointed to: growing the list must not move them"
+    )]
     pub(crate) workers: Vec<Box<M>>,
     /// Workers whose thread has ended.
     pub(crate) ended: usize,
@@ -135,8 +141,12 @@ pub(crate) struct Sched {
     pub(crate) forks_used: AtomicBool,
     /// The kernel has an asymmetric fence, so that an offer needs none.
     pub(crate) light_offers: bool,
-    pub(crate) stacks: Mutex<Pool>,
+    /// Where goroutines live, and the shared part of the cache of dead ones.
+    pub(crate) arena: Mutex<Arena>,
     pub(crate) free: Mutex<Vec<*mut G>>,
+    /// Where stacks come from, and the shared part of the cache of unused ones.
+    pub(crate) pool: Mutex<Pool>,
+    pub(crate) free_stacks: Mutex<Vec<*mut Stack>>,
     pub(crate) next_id: AtomicU64,
     pub(crate) count: Counters,
     pub(crate) max_threads: u32,
@@ -185,7 +195,12 @@ impl P {
             forks: AtomicPtr::new(ptr::null_mut()),
             timers: Timers::new(),
             count: ProcCounters::default(),
-            own: UnsafeCell::new(OwnP { free: Vec::new(), next_id: 0, end_id: 0 }),
+            own: UnsafeCell::new(OwnP {
+                free: Vec::new(),
+                stacks: Vec::new(),
+                next_id: 0,
+                end_id: 0,
+            }),
             idle_link: Cell::new(ptr::null()),
             seen: UnsafeCell::new(Seen::default()),
         }
@@ -283,8 +298,10 @@ impl Sched {
             stop: AtomicBool::new(false),
             forks_used: AtomicBool::new(false),
             light_offers: crate::shim::heavy_fence_available(),
-            stacks: Mutex::new(Pool::new(plan.stack_bytes, plan.guard)),
+            arena: Mutex::new(Arena::new()),
             free: Mutex::new(Vec::new()),
+            pool: Mutex::new(Pool::new(plan.stack_bytes, plan.guard)),
+            free_stacks: Mutex::new(Vec::new()),
             next_id: AtomicU64::new(1),
             count: Counters::default(),
             max_threads: plan.max_threads,
@@ -371,6 +388,11 @@ impl Sched {
         Self::mask_set(&self.idle_mask, p.id, false);
         self.idle_procs.fetch_sub(1, Release); // Ordering: as in `put_idle`.
         Some(p)
+    }
+
+    /// No P is idle any more: the end of the runtime has taken them all.
+    pub(crate) fn forget_idle(&self, central: &mut Central) {
+        while self.take_idle(central).is_some() {}
     }
 
     /// The global queue's tail. Spec: GQ-2.

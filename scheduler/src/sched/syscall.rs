@@ -8,7 +8,8 @@
 //! # Not here
 //! When sysmon takes a P: `sysmon`.
 
-use crate::sched::park::{Action, enter, leave, set_current};
+use crate::prim::join::promote_outside;
+use crate::sched::park::{Action, enter, is_ending, leave, set_current};
 use crate::sched::real::with_rules;
 use crate::sched::state::{M, P};
 use crate::sched::wake::handoffp;
@@ -23,7 +24,8 @@ use std::ptr;
 ///
 /// Inside `f` the caller counts as a plain thread: channels and locks block the thread, `go` is refused.
 pub fn syscall<T>(f: impl FnOnce() -> T) -> T {
-    let Some(m) = enter() else { return f() };
+    // A destructor at the end of the runtime: its one thread keeps its P.
+    let Some(m) = enter().filter(|m| !is_ending(m)) else { return f() };
     let p = m.held();
     m.old_p.set(p);
     begin(m);
@@ -36,12 +38,15 @@ pub fn syscall<T>(f: impl FnOnce() -> T) -> T {
 ///
 /// Inside `f` the caller counts as a plain thread, as in [`syscall`].
 pub fn blocking<T>(f: impl FnOnce() -> T) -> T {
-    let Some(m) = enter() else { return f() };
+    // A destructor at the end of the runtime: its one thread keeps its P.
+    let Some(m) = enter().filter(|m| !is_ending(m)) else { return f() };
     let p = m.held();
     m.old_p.set(p);
     unwire(m, p);
     m.sched().count.handoffs.fetch_add(1, Relaxed); // Ordering: a number for people.
     m.sched().count.in_syscall_without_p.fetch_add(1, Relaxed); // Ordering: as above.
+    // SAFETY: we are the goroutine that the worker runs; it is live. Ordering: own store.
+    promote_outside(m.sched(), unsafe { &*m.cur.load(Relaxed) });
     begin(m);
     with_rules!(m, |w| handoffp(w.outside(), p));
     let _out = Out;
@@ -64,7 +69,7 @@ fn begin(m: &M) {
     if m.sched().sysmon.deep.load(Relaxed) {
         m.sched().rouse_sysmon();
     }
-    IN_CALL.with(|c| c.set(m));
+    swap_in_call(m);
     set_current(None);
 }
 
@@ -72,12 +77,19 @@ thread_local! {
     static IN_CALL: std::cell::Cell<*const M> = const { std::cell::Cell::new(ptr::null()) };
 }
 
+/// Exchanges the thread's word. Never inlined: two calls in one loop may run on two threads, and the compiler must not
+/// keep the word's address from one to the next (FC-31).
+#[inline(never)]
+fn swap_in_call(m: *const M) -> *const M {
+    IN_CALL.with(|c| std::hint::black_box(c.replace(m)))
+}
+
 /// Ends the call, also when `f` unwinds.
 struct Out;
 
 impl Drop for Out {
     fn drop(&mut self) {
-        let m = IN_CALL.with(|c| c.replace(ptr::null()));
+        let m = swap_in_call(ptr::null());
         // SAFETY: set by `begin` on this thread, which did not switch in between (I1).
         let m = unsafe { &*m };
         set_current(Some(m));
@@ -137,6 +149,9 @@ pub(crate) fn retake(p: &P, decide: impl FnOnce() -> bool) -> bool {
         m.sched().count.in_syscall_without_p.fetch_add(1, Relaxed); // Ordering: a number for people.
     }
     g.status.store(status::SYSCALL, Release); // Ordering: I2: exit's CAS acquires what we did.
+    if take {
+        promote_outside(m.sched(), g); // It may be back already: then this is a theft like any other.
+    }
     take
 }
 

@@ -7,8 +7,9 @@
 //! # Not here
 //! The poll of SYS-5 (no file descriptors yet), SYS-6 and SYS-8.
 //!
-//! Difference from Go, permitted by SYS-4: a submission while another P runs wakes sysmon from deep sleep,
-//! since our goroutines make few declared system calls, which is what wakes Go's.
+//! Difference from Go, permitted by SYS-4: a submission while another P runs wakes sysmon from deep sleep, and so
+//! does a worker that comes back from the poller and finds no idle P: our goroutines make few declared system calls,
+//! which is what wakes Go's. A P that runs with nobody waiting for it is not watched.
 
 use crate::limits::{
     FORCE_PREEMPT_NS, RETAKE_IDLE_NS, SYSMON_DEEP_SLEEP_NS, SYSMON_IDLE_ROUNDS,

@@ -130,7 +130,7 @@ mod tests {
             let (when, ran) = (1 + (x >> 33) % 900, ran.clone());
             timers.add(when, Due::Call(Box::new(move || ran.lock().unwrap().push(when))));
         }
-        let mut clock = |now| {
+        let clock = |now| {
             let timed = timers.run(now, |due| {
                 if let Due::Call(f) = due {
                     f()

@@ -129,7 +129,9 @@ pub(crate) fn inject<H: Hub>(hub: &H, batch: &[H::G]) {
         hub.unlock();
         match idle {
             Some(p) => hub.start_worker(p, false),
-            None => break,
+            // Whoever holds the Ps must give way in time (SLICE-1), also if they were started while the
+            // watcher slept.
+            None => return hub.rouse_watch(),
         }
     }
 }

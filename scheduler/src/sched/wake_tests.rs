@@ -220,13 +220,13 @@ fn inj1_all_are_queued_before_anybody_is_started() {
     assert_eq!(w.spinners.get(), 0);
 }
 
-/// Goal: INJ-1, SPIN-6: the first miss of an idle P raises needspinning and ends it.
+/// Goal: INJ-1, SPIN-6: the first miss of an idle P raises needspinning and ends it; time slices are watched (SYS-4).
 #[test]
 fn inj1_stops_at_the_first_miss_and_raises_needspinning() {
     let w = Script::new().with_idle(2);
     inject(&w, &[5, 6, 7, 8]);
     let log = w.take_log();
-    assert!(log.ends_with("start2 lock take-idle need=1 unlock"), "{log}");
+    assert!(log.ends_with("start2 lock take-idle need=1 unlock rouse"), "{log}");
     assert_eq!(log.matches("take-idle").count(), 2);
 }
 

@@ -22,13 +22,18 @@ use std::ptr;
 
 /// Makes a worker under the scheduler's lock; its thread is launched after. Spec: WAKE-2, M-5.
 pub(crate) fn reserve(sched: &Sched, central: &mut Central) -> *const M {
-    let id = central.workers.len() as u32;
-    if id >= sched.max_threads {
+    if central.workers.len() >= sched.max_threads as usize {
         deadlock::fatal(&[
             &format!("runtime: program exceeds {}-thread limit", sched.max_threads),
             "fatal error: thread exhaustion",
         ]);
     }
+    add(sched, central)
+}
+
+/// Makes a worker without asking for the limit: the end of the runtime needs one when all have gone.
+pub(crate) fn add(sched: &Sched, central: &mut Central) -> *const M {
+    let id = central.workers.len() as u32;
     central.workers.push(Box::new(M::new(id, sched)));
     ptr::from_ref::<M>(&central.workers[id as usize])
 }
@@ -153,6 +158,7 @@ fn give_p_to<L: Rules>(w: &Worker<'_, L>, owner: &M) -> bool {
     p.m.store(ptr::null_mut(), Release); // Ordering: sysmon's look.
     w.m.p.store(ptr::null_mut(), Release);
     w.m.sched().locked(|central| central.idle_locked -= 1);
+    owner.sched().count.starting.fetch_add(1, Relaxed); // Ordering: a number for people.
     owner.next_p.store(ptr::from_ref(p).cast_mut(), Release); // Ordering: published by the note.
     owner.note.wake();
     w.stop_worker()
@@ -232,6 +238,9 @@ pub(crate) fn enter(m: &M, g: *mut G) {
     let p = m.held();
     // SAFETY: `g` came out of a queue: it is live and ours (G-3); its cells are ours while it runs.
     unsafe {
+        if (*g).stack.get().is_null() {
+            spawn::bind_stack(m.sched(), p, g);
+        }
         (*g).m.store(ptr::from_ref(m).cast_mut().cast(), Relaxed); // Ordering: sysmon re-validates.
         (*g).status.store(status::RUNNING, Release);
         p.forks.store((*g).jobs.load(Relaxed), Release); // Ordering: thieves read what it points to.

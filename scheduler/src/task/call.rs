@@ -5,12 +5,12 @@
 
 use std::mem::{MaybeUninit, align_of, size_of};
 
-const INLINE_BYTES: usize = 128;
+const INLINE_BYTES: usize = 64;
 
 #[repr(C, align(16))]
 struct Bytes([MaybeUninit<u8>; INLINE_BYTES]);
 
-/// Room for one `FnOnce() + Send`, inline up to 128 bytes, boxed beyond.
+/// Room for one `FnOnce() + Send`, inline up to 64 bytes, boxed beyond.
 pub(crate) struct Call {
     /// Moves the closure out of the bytes and runs it (`true`) or drops it (`false`).
     finish: Option<unsafe fn(*mut u8, bool)>,

@@ -2,7 +2,9 @@
 //! Spec: G-1 to G-7. Go: `g` in runtime2.go.
 //!
 //! # Invariants
-//! - I1 A `G` is never freed or moved while its runtime lives (G-7): it lies at the top of its own stack.
+//! - I1 A `G` is never freed or moved while its runtime lives (G-7): it lies in its runtime's [`Arena`]. A stack
+//!   is bound to it at its first run and given back at its end, so that goroutines which have not begun cost a
+//!   record and no page. (Go gives a stack at `go`: NEW-5 is not observable there.)
 //! - I2 Its link is used only by the holder of the list that it is on (G-4).
 //! - I3 Cells without a lock are touched by the thread that runs the goroutine, or, while it does not
 //!   run, by whoever holds it (a queue's consumer, its waker): ownership passes with the queue's edges.
@@ -11,7 +13,7 @@
 
 pub(crate) mod call;
 
-use crate::coro::{Coro, Exit};
+use crate::coro::{Coro, Exit, fp};
 use crate::runq::Linked;
 use crate::shim::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64};
 use call::Call;
@@ -81,37 +83,49 @@ impl WaitReason {
     }
 }
 
-/// A goroutine, or the stand-in of a plain thread that waits on a channel.
+/// A goroutine, or the stand-in of a plain thread that waits on a channel. What a switch touches comes first.
 #[repr(C, align(64))]
 pub(crate) struct G {
     pub(crate) status: AtomicU32,
-    pub(crate) wait_reason: AtomicU32,
-    /// Which wait record completed (`param`): written by the waker, read after the park.
-    pub(crate) token: Cell<*mut ()>,
+    /// Its floating-point control word while it is off its thread.
+    fp: Cell<u32>,
     link: UnsafeCell<*mut G>,
-    exit: Cell<*const Exit>,
-    coro: UnsafeCell<Option<Coro>>,
+    /// What it runs on, from its first run to its end.
+    pub(crate) stack: Cell<*mut Stack>,
     /// The M it runs on (`sched::M`), for the retake handshake and dumps.
     pub(crate) m: AtomicPtr<()>,
+    /// Forks that thieves may take (`prim::join`), lazily made.
+    pub(crate) jobs: AtomicPtr<()>,
     /// The M it is locked to, or null. Spec: LOCK-1.
     pub(crate) locked_m: Cell<*mut ()>,
-    /// Claimed by the first waker of a select. Spec: SEL-6.
-    pub(crate) select_done: AtomicU32,
+    pub(crate) wait_reason: AtomicU32,
     /// The runtime ends: a wait that returns must unwind, not go on.
     pub(crate) unwind: AtomicBool,
     /// The current wait may be cut short by the end of the runtime.
     pub(crate) interruptible: Cell<bool>,
     /// Not a goroutine: a plain thread's stand-in; ready means unpark.
     pub(crate) outsider: bool,
-    pub(crate) id: AtomicU64,
     /// The scheduler it belongs to (`sched::Sched`).
     pub(crate) sched: Cell<*const ()>,
-    /// Forks that thieves may take (`prim::join`), lazily made.
-    pub(crate) jobs: AtomicPtr<()>,
+    /// Which wait record completed (`param`): written by the waker, read after the park.
+    pub(crate) token: Cell<*mut ()>,
+    pub(crate) id: AtomicU64,
+    /// Claimed by the first waker of a select. Spec: SEL-6.
+    pub(crate) select_done: AtomicU32,
     pub(crate) call: UnsafeCell<Call>,
 }
 
-const _: () = assert!(size_of::<G>() <= crate::coro::stack::HEADER_BYTES);
+/// The head of a stack: the coroutine that lives there, and whom it works for. One coroutine runs the closures
+/// of many goroutines, one after another, and so stays warm.
+#[repr(C, align(64))]
+pub(crate) struct Stack {
+    coro: UnsafeCell<Option<Coro>>,
+    exit: Cell<*const Exit>,
+    pub(crate) g: Cell<*mut G>,
+}
+
+const _: () = assert!(size_of::<Stack>() <= crate::coro::stack::HEADER_BYTES);
+const _: () = assert!(size_of::<G>() <= 256);
 
 // SAFETY: cells follow I3; the rest is atomic.
 unsafe impl Send for G {}
@@ -119,60 +133,45 @@ unsafe impl Send for G {}
 unsafe impl Sync for G {}
 
 impl G {
-    /// In state IDLE, without a coroutine.
+    /// In state IDLE, without a stack.
     pub(crate) fn new(outsider: bool, sched: *const ()) -> G {
         G {
             status: AtomicU32::new(status::IDLE),
-            wait_reason: AtomicU32::new(0),
-            token: Cell::new(ptr::null_mut()),
+            fp: Cell::new(fp::DEFAULT),
             link: UnsafeCell::new(ptr::null_mut()),
-            exit: Cell::new(ptr::null()),
-            coro: UnsafeCell::new(None),
+            stack: Cell::new(ptr::null_mut()),
             m: AtomicPtr::new(ptr::null_mut()),
+            jobs: AtomicPtr::new(ptr::null_mut()),
             locked_m: Cell::new(ptr::null_mut()),
-            select_done: AtomicU32::new(0),
+            wait_reason: AtomicU32::new(0),
             unwind: AtomicBool::new(false),
             interruptible: Cell::new(false),
             outsider,
-            id: AtomicU64::new(0),
             sched: Cell::new(sched),
-            jobs: AtomicPtr::new(ptr::null_mut()),
+            token: Cell::new(ptr::null_mut()),
+            id: AtomicU64::new(0),
+            select_done: AtomicU32::new(0),
             call: UnsafeCell::new(Call::empty()),
         }
-    }
-
-    /// Gives it its coroutine, whose body is `body(this)`, for good.
-    ///
-    /// # Safety
-    /// 1. `this` is live until the coroutine is abandoned, and nobody else uses it yet.
-    /// 2. `stack` is unused and guarded.
-    pub(crate) unsafe fn attach(
-        this: *mut G,
-        stack: crate::coro::stack::StackSlot,
-        body: fn(*mut G),
-    ) {
-        let this_addr = Sendable(this);
-        // SAFETY: (2).
-        let coro = unsafe {
-            Coro::new(stack, move |exit| {
-                let this = { &this_addr }.0;
-                enter_body(this, exit, body);
-            })
-        };
-        // SAFETY: (1).
-        unsafe { *(*this).coro.get() = Some(coro) };
     }
 
     /// Runs it on this thread until it leaves.
     ///
     /// # Safety
-    /// 1. The caller is the one thread that executes this goroutine, and it has a coroutine.
+    /// 1. The caller is the one thread that executes this goroutine, and it has a stack.
     #[inline]
     pub(crate) unsafe fn enter(&self) {
+        if self.fp.get() != fp::DEFAULT {
+            fp::set_control(self.fp.get());
+        }
         // SAFETY: (1): the only reference to the coroutine is ours while it runs.
-        unsafe {
-            let coro = (*self.coro.get()).as_mut().unwrap_unchecked();
-            coro.enter();
+        unsafe { (*(*self.stack.get()).coro.get()).as_mut().unwrap_unchecked().enter() };
+        let fp = fp::control();
+        if fp != self.fp.get() {
+            self.fp.set(fp);
+        }
+        if fp != fp::DEFAULT {
+            fp::set_control(fp::DEFAULT);
         }
     }
 
@@ -183,7 +182,33 @@ impl G {
     #[inline]
     pub(crate) unsafe fn leave(&self) {
         // SAFETY: (1); set before the body ran.
-        unsafe { crate::coro::leave(self.exit.get()) }
+        unsafe { crate::coro::leave((*self.stack.get()).exit.get()) }
+    }
+}
+
+impl Stack {
+    /// Places a head at `this` and prepares the coroutine, whose body is `body(this)`, for good.
+    ///
+    /// # Safety
+    /// 1. `this` has room for a head, is unused, and lives until the coroutine is abandoned.
+    /// 2. `slot` is the unused, guarded stack below it.
+    pub(crate) unsafe fn place(
+        this: *mut Stack,
+        slot: crate::coro::stack::StackSlot,
+        body: crate::coro::Body,
+    ) {
+        let head = Sendable(this);
+        // SAFETY: (2).
+        let coro = unsafe {
+            Coro::new(slot, move |exit| {
+                let this = { &head }.0;
+                enter_body(this, exit, body);
+            })
+        };
+        let (coro, exit, g) =
+            (UnsafeCell::new(Some(coro)), Cell::new(ptr::null()), Cell::new(ptr::null_mut()));
+        // SAFETY: (1).
+        unsafe { this.write(Stack { coro, exit, g }) };
     }
 
     /// Forgets the coroutine without dropping what is on its stack.
@@ -200,10 +225,41 @@ impl G {
     }
 }
 
-fn enter_body(this: *mut G, exit: &Exit, body: fn(*mut G)) {
-    // SAFETY: live by `attach`'s contract (1); we are the goroutine (I3).
+fn enter_body(this: *mut Stack, exit: &Exit, body: crate::coro::Body) {
+    // SAFETY: live by `place`'s contract (1); we are the coroutine.
     unsafe { (*this).exit.set(exit) };
-    body(this);
+    // SAFETY: `body` does not return and lets no panic out.
+    unsafe { crate::coro::outermost(body, this.cast()) }
+}
+
+/// All goroutines of a runtime, in chunks that never move.
+pub(crate) struct Arena {
+    chunks: Vec<Box<[G]>>,
+    used_in_last: usize,
+}
+
+const CHUNK: usize = 128;
+
+impl Arena {
+    pub(crate) const fn new() -> Arena {
+        Arena { chunks: Vec::new(), used_in_last: CHUNK }
+    }
+
+    /// A goroutine in state IDLE. One allocation every 128 calls.
+    pub(crate) fn take(&mut self, sched: *const ()) -> *mut G {
+        if self.used_in_last == CHUNK {
+            self.chunks.push((0..CHUNK).map(|_| G::new(false, sched)).collect());
+            self.used_in_last = 0;
+        }
+        self.used_in_last += 1;
+        let last = self.chunks.len() - 1;
+        ptr::from_ref(&self.chunks[last][self.used_in_last - 1]).cast_mut()
+    }
+
+    /// Every goroutine that was ever taken, and some that were not yet (state IDLE).
+    pub(crate) fn all(&self) -> impl Iterator<Item = &G> {
+        self.chunks.iter().flatten()
+    }
 }
 
 impl Linked for G {
@@ -214,4 +270,4 @@ impl Linked for G {
 }
 
 /// A pointer moved into a coroutine's body.
-struct Sendable(*mut G);
+struct Sendable(*mut Stack);

@@ -1,0 +1,16 @@
+//! smol: a task per fork (docs.rs/smol, `Executor::spawn`); recursion needs a boxed future a level.
+use super::Input;
+use crate::drive::BoxFuture;
+use crate::runtimes::smol::EXECUTOR;
+use crate::tally::Tally;
+
+pub(super) fn fib(input: Input) -> BoxFuture<Tally> {
+    Box::pin(async move {
+        if let Some(leaf) = input.leaf() {
+            return leaf;
+        }
+        let forked = EXECUTOR.spawn(fib(input.less(1)));
+        let here = fib(input.less(2)).await;
+        (here + forked.await).one_more()
+    })
+}

@@ -1,0 +1,17 @@
+//! smol: a task per fork (docs.rs/smol, `Executor::spawn`); recursion needs a boxed future a level.
+use super::{halves, node};
+use crate::drive::BoxFuture;
+use crate::runtimes::smol::EXECUTOR;
+use crate::tally::Tally;
+
+pub(super) fn tree(pairs: u64) -> BoxFuture<Tally> {
+    Box::pin(async move {
+        if pairs == 0 {
+            return Tally::default();
+        }
+        let (left, right) = halves(pairs);
+        let left = EXECUTOR.spawn(tree(left));
+        let right = tree(right).await;
+        node(left.await, right)
+    })
+}

@@ -1,0 +1,19 @@
+//! async-std: a task for each placement, awaited in order (docs.rs/async-std, `task::spawn`).
+use super::Board;
+use crate::drive::BoxFuture;
+use crate::tally::Tally;
+use async_std::task;
+
+pub(super) fn place(board: Board) -> BoxFuture<Tally> {
+    Box::pin(async move {
+        if let Some(full) = board.full() {
+            return full;
+        }
+        let placed: Vec<_> = board.placements().map(|next| task::spawn(place(next))).collect();
+        let mut sum = Tally::default();
+        for task in placed {
+            sum = sum + task.await.one_more();
+        }
+        sum
+    })
+}

@@ -1,0 +1,35 @@
+//! tokio: a task a link, mpsc channels of capacity 1 (tokio.rs/tokio/tutorial/channels). The ring comes
+//! down when the holder ends and its sender is dropped.
+use super::{Input, Link, outcome};
+use crate::drive::Outcome;
+use tokio::sync::mpsc::{self, Receiver, Sender};
+
+pub(super) async fn run(input: Input) -> Outcome {
+    let (first, mut rx) = mpsc::channel(1);
+    let mut tasks = Vec::with_capacity(input.tasks);
+    for _ in 1..input.tasks {
+        let (tx, next) = mpsc::channel(1);
+        let from = std::mem::replace(&mut rx, next);
+        tasks.push(tokio::spawn(link(from, tx)));
+    }
+    tasks.push(tokio::spawn(link(rx, first.clone())));
+    first.send(input.hops).await.expect("the ring is closed");
+    drop(first);
+    let mut links = Vec::with_capacity(tasks.len());
+    for task in tasks {
+        links.push(task.await.expect("a link panicked"));
+    }
+    outcome(links.into_iter())
+}
+
+async fn link(mut from: Receiver<u64>, to: Sender<u64>) -> Link {
+    let mut made = 0;
+    while let Some(left) = from.recv().await {
+        if left == 0 {
+            return (true, made);
+        }
+        to.send(left - 1).await.expect("the next one listens");
+        made += 1;
+    }
+    (false, made)
+}

@@ -1,0 +1,22 @@
+//! async-std: `task::yield_now` (docs.rs/async-std, `task`).
+use super::Input;
+use crate::drive::Outcome;
+
+pub(super) async fn run(input: Input) -> Outcome {
+    let tasks: Vec<_> =
+        (0..input.tasks).map(|_| async_std::task::spawn(task(input.yields))).collect();
+    let mut done = 0;
+    for task in tasks {
+        done += task.await;
+    }
+    Outcome::new(done, done)
+}
+
+async fn task(yields: u64) -> u64 {
+    let mut done = 0;
+    for _ in 0..yields {
+        async_std::task::yield_now().await;
+        done += 1;
+    }
+    done
+}

@@ -1,0 +1,21 @@
+//! tokio: `task::yield_now` (docs.rs/tokio, `task`).
+use super::Input;
+use crate::drive::Outcome;
+
+pub(super) async fn run(input: Input) -> Outcome {
+    let tasks: Vec<_> = (0..input.tasks).map(|_| tokio::spawn(task(input.yields))).collect();
+    let mut done = 0;
+    for task in tasks {
+        done += task.await.expect("a task panicked");
+    }
+    Outcome::new(done, done)
+}
+
+async fn task(yields: u64) -> u64 {
+    let mut done = 0;
+    for _ in 0..yields {
+        tokio::task::yield_now().await;
+        done += 1;
+    }
+    done
+}

@@ -1,0 +1,24 @@
+//! smol: `smol::fs`, which is `unblock` underneath (docs.rs/smol, `fs`); naive blocks the worker.
+use super::{Input, parse};
+use crate::drive::Outcome;
+use crate::runtimes::smol::EXECUTOR;
+
+pub(super) async fn run(input: Input, naive: bool) -> Outcome {
+    let tasks: Vec<_> =
+        (0..input.tasks).map(|_| EXECUTOR.spawn(task(input.clone(), naive))).collect();
+    let mut sum = 0;
+    for task in tasks {
+        sum += task.await;
+    }
+    Outcome::new(sum, input.tasks)
+}
+
+async fn task(input: Input, naive: bool) -> u64 {
+    let value = input.first_half();
+    let read = if naive {
+        input.read()
+    } else {
+        parse(&smol::fs::read_to_string(&input.file.0).await.expect("the file is there"))
+    };
+    input.second_half(value, read)
+}
