@@ -1,6 +1,6 @@
 #!/bin/sh
 # Model tests of the queues, the wake protocol, parking and forks (see docs/orderings.md). Extra arguments
-# select tests by name: scripts/loom.sh rq4. Set LOOM_LOG=trace for the steps of a failing execution.
+# select tests by name: scripts/loom.sh rq4.
 set -eu
 cd "$(dirname "$0")/.."
 # The own cfg switches everything over, so the own target folder keeps ordinary builds warm.

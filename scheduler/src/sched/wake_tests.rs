@@ -1,6 +1,6 @@
 //! Do the wakers take the steps of WAKE-1 to WAKE-5, SPIN-3 to SPIN-6 and INJ-1, in order?
 //!
-//! Method: as `find_tests`, whose table also lists the changes that these tests trip.
+//! Method: as `find_tests`; `docs/orderings.md` lists the changes that these tests trip.
 //!
 //! # Not here
 //! WAKE-2's mechanism (`real`), interleavings (`loom_wake_tests`).
