@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 runs=${1:-200}
 export GOSTEAL_STRESS=${2:-1} RUST_BACKTRACE=0
-tests=$(cargo test -p gosteal --release --test stress --test machine --no-run 2>&1 | sed -n 's/.*(\(.*\))$/\1/p')
+tests=$(cargo test -p gosteal --release --test stress --test machine --no-run 2>&1 | sed -n 's/.*Executable.*(\(.*\))$/\1/p')
 for run in $(seq "$runs"); do
   for test in $tests; do
     timeout 900 "$test" >target/stress.log 2>&1 || { echo "run $run of $runs: $test"; cat target/stress.log; exit 1; }
