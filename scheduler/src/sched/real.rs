@@ -388,6 +388,9 @@ impl<'a, L: Rules> World for Worker<'a, L> {
         self.sched().poller.enter(until)
     }
     fn block_in_poll(&self, until: u64) {
+        // Ordering: the fence in `enter` came before this look. Down: the end's interrupt comes later, and finds
+        // us inside. Up: whoever was inside before us may have taken the interrupt for himself.
+        let until = if self.stop_pending() { 0 } else { until };
         self.sched().poller.wait(until);
     }
     fn stop_worker(&self) -> bool {

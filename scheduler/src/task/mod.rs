@@ -197,18 +197,13 @@ impl Stack {
         slot: crate::coro::stack::StackSlot,
         body: crate::coro::Body,
     ) {
-        let head = Sendable(this);
-        // SAFETY: (2).
-        let coro = unsafe {
-            Coro::new(slot, move |exit| {
-                let this = { &head }.0;
-                enter_body(this, exit, body);
-            })
-        };
         let (coro, exit, g) =
-            (UnsafeCell::new(Some(coro)), Cell::new(ptr::null()), Cell::new(ptr::null_mut()));
-        // SAFETY: (1).
-        unsafe { this.write(Stack { coro, exit, g }) };
+            (UnsafeCell::new(None), Cell::new(ptr::null()), Cell::new(ptr::null_mut()));
+        // SAFETY: (1), (2).
+        unsafe {
+            this.write(Stack { coro, exit, g });
+            Coro::place((*this).coro.get(), slot, body, this.cast(), &raw const (*this).exit);
+        }
     }
 
     /// Forgets the coroutine without dropping what is on its stack.
@@ -223,13 +218,6 @@ impl Stack {
             }
         }
     }
-}
-
-fn enter_body(this: *mut Stack, exit: &Exit, body: crate::coro::Body) {
-    // SAFETY: live by `place`'s contract (1); we are the coroutine.
-    unsafe { (*this).exit.set(exit) };
-    // SAFETY: `body` does not return and lets no panic out.
-    unsafe { crate::coro::outermost(body, this.cast()) }
 }
 
 /// All goroutines of a runtime, in chunks that never move.
@@ -268,6 +256,3 @@ impl Linked for G {
         unsafe { (*this).link.get() }
     }
 }
-
-/// A pointer moved into a coroutine's body.
-struct Sendable(*mut Stack);
