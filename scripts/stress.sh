@@ -10,5 +10,6 @@ for run in $(seq "$runs"); do
   for test in $tests; do
     timeout 900 "$test" >target/stress.log 2>&1 || { echo "run $run of $runs: $test"; cat target/stress.log; exit 1; }
   done
+  [ $((run % 20)) -ne 0 ] || echo "$run of $runs, ${SECONDS}s"
 done
 echo "$runs runs in a row, rounds times $GOSTEAL_STRESS: $(nproc) CPUs, ${SECONDS}s"

@@ -1,63 +1,18 @@
 //! What does one operation cost? Question for each: how many nanoseconds, on 1 and 2 Ps, warm.
 //!
 //! A guard against regression; it claims nothing about real programs. `cargo bench -p gosteal --bench ops`.
+mod common;
+use common::{go_finish, ping_pong, runtime, timed, yields};
 use criterion::{Criterion, criterion_group, criterion_main};
-use gosteal::sync::{Mutex, WaitGroup};
-use gosteal::{Runtime, chan, go, join, scope, select, spawn, yield_now};
+use gosteal::sync::Mutex;
+use gosteal::{chan, join, scope, select, spawn};
 use std::hint::black_box;
-use std::time::{Duration, Instant};
-
-fn runtime(procs: usize) -> Runtime {
-    // SAFETY: the benches hold no reference into thread-local storage across a runtime entry.
-    unsafe { Runtime::builder().procs(procs).build() }.expect("a runtime")
-}
+use std::time::Duration;
 
 /// Measures `body(iterations)` inside a goroutine: the clock starts and stops there.
 fn bench(c: &mut Criterion, name: &str, procs: usize, body: impl Fn(u64) -> Duration + Sync) {
     let rt = runtime(procs);
     c.bench_function(&format!("{name}/p{procs}"), |b| b.iter_custom(|n| rt.block_on(|| body(n))));
-}
-
-fn timed(f: impl FnOnce()) -> Duration {
-    let start = Instant::now();
-    f();
-    start.elapsed()
-}
-
-fn ping_pong(n: u64) -> Duration {
-    let ((to, from), (back, echo)) = (chan::<u64>(0), chan::<u64>(0));
-    go(move || {
-        while let Some(v) = from.recv() {
-            back.send(v);
-        }
-    });
-    let took = timed(|| {
-        for i in 0..n {
-            to.send(i);
-            black_box(echo.recv());
-        }
-    });
-    to.close();
-    took
-}
-
-fn spawn_finish(n: u64) -> Duration {
-    let wg = WaitGroup::new();
-    timed(|| {
-        for batch in (0..n).step_by(200) {
-            let size = 200.min(n - batch);
-            wg.add(size as i32);
-            for _ in 0..size {
-                let wg = wg.clone();
-                go(move || wg.done());
-            }
-            wg.wait();
-        }
-    })
-}
-
-fn yields(n: u64) -> Duration {
-    timed(|| (0..n).for_each(|_| yield_now()))
 }
 
 fn fib(n: u64) -> u64 {
@@ -71,7 +26,7 @@ fn fib(n: u64) -> u64 {
 fn operations(c: &mut Criterion) {
     for procs in [1, 2] {
         bench(c, "ping-pong/unbuffered", procs, ping_pong);
-        bench(c, "go-finish", procs, spawn_finish);
+        bench(c, "go-finish", procs, go_finish);
         bench(c, "yield/alone", procs, yields);
         bench(c, "spawn-join", procs, |n| {
             timed(|| (0..n).for_each(|i| drop(black_box(spawn(move || i).join()))))

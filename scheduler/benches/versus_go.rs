@@ -2,13 +2,12 @@
 //!
 //! Needs `go` on PATH, or its path in `GO`; without it only gosteal's half runs and a line says so. The two
 //! halves of a pair follow each other directly. `cargo bench -p gosteal --bench versus_go`.
+mod common;
+use common::{go_finish, go_finish_all, ping_pong, runtime, yields};
 use criterion::{Criterion, criterion_group, criterion_main};
-use gosteal::sync::WaitGroup;
-use gosteal::{Runtime, chan, go, yield_now};
-use std::hint::black_box;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 const GO_PROGRAM: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../workloads/external/go/ops/main.go");
@@ -56,60 +55,6 @@ impl Drop for Go {
     }
 }
 
-fn timed(f: impl FnOnce()) -> Duration {
-    let start = Instant::now();
-    f();
-    start.elapsed()
-}
-
-fn ping_pong(n: u64) -> Duration {
-    let ((to, from), (back, echo)) = (chan::<u64>(0), chan::<u64>(0));
-    go(move || {
-        while let Some(v) = from.recv() {
-            back.send(v);
-        }
-    });
-    let took = timed(|| {
-        for i in 0..n {
-            to.send(i);
-            black_box(echo.recv());
-        }
-    });
-    to.close();
-    took
-}
-
-fn go_finish(n: u64) -> Duration {
-    let wg = WaitGroup::new();
-    timed(|| {
-        for done in (0..n).step_by(200) {
-            let size = 200.min(n - done);
-            wg.add(size as i32);
-            for _ in 0..size {
-                let wg = wg.clone();
-                go(move || wg.done());
-            }
-            wg.wait();
-        }
-    })
-}
-
-fn go_finish_all(n: u64) -> Duration {
-    let wg = WaitGroup::new();
-    timed(|| {
-        wg.add(n as i32);
-        for _ in 0..n {
-            let wg = wg.clone();
-            go(move || wg.done());
-        }
-        wg.wait();
-    })
-}
-
-fn yields(n: u64) -> Duration {
-    timed(|| (0..n).for_each(|_| yield_now()))
-}
-
 type Operation = (&'static str, fn(u64) -> Duration);
 
 fn versus(c: &mut Criterion) {
@@ -126,8 +71,7 @@ fn versus(c: &mut Criterion) {
     for (name, ours) in operations {
         for procs in [1, 2] {
             let mut group = c.benchmark_group(format!("{name}/p{procs}"));
-            // SAFETY: no reference into thread-local storage is held across a runtime entry.
-            let rt = unsafe { Runtime::builder().procs(procs).build() }.expect("a runtime");
+            let rt = runtime(procs);
             group.bench_function("gosteal", |b| b.iter_custom(|n| rt.block_on(|| ours(n))));
             if let Ok(go) = &mut peer {
                 group.bench_function("go", |b| b.iter_custom(|n| go.run(name, procs, n)));
