@@ -37,13 +37,14 @@ impl Coro {
         unsafe { at.write(Some(Coro(coroutine))) };
     }
 
-    /// Runs it on this thread until it leaves.
+    /// Runs the coroutine at `this` on this thread until it leaves.
     ///
     /// # Safety
-    /// 1. Nobody else is inside (I1 of `coro`).
+    /// 1. `this` was placed, and nobody else is inside (I1 of `coro`).
     #[inline]
-    pub(crate) unsafe fn enter(&mut self) {
-        let _ = self.0.resume(());
+    pub(crate) unsafe fn enter(this: *mut Option<Coro>) {
+        // SAFETY: (1).
+        let _ = unsafe { (*this).as_mut().unwrap_unchecked().0.resume(()) };
     }
 
     /// Forgets where it was: its stack may be used anew. Nothing on it is dropped.

@@ -58,14 +58,17 @@ impl Coro {
         }
     }
 
-    /// Runs it on this thread until it leaves.
+    /// Runs the coroutine at `this` on this thread until it leaves.
     ///
     /// # Safety
-    /// 1. Nobody else is inside (I1 of `coro`).
+    /// 1. `this` was placed, and nobody else is inside (I1 of `coro`).
     #[inline]
-    pub(crate) unsafe fn enter(&mut self) {
+    pub(crate) unsafe fn enter(this: *mut Option<Coro>) {
+        // Shared, not exclusive: the coroutine reads and writes the same words when it leaves.
+        // SAFETY: (1).
+        let way = unsafe { &(*this).as_ref().unwrap_unchecked().0 };
         // SAFETY: (1): suspended, so `inside` is as I1 says.
-        unsafe { switch(self.0.outside.as_ptr(), self.0.inside.get()) }
+        unsafe { switch(way.outside.as_ptr(), way.inside.get()) }
     }
 
     /// Forgets where it was: its stack may be used anew. Nothing on it is dropped.

@@ -165,7 +165,7 @@ impl G {
             fp::set_control(self.fp.get());
         }
         // SAFETY: (1): the only reference to the coroutine is ours while it runs.
-        unsafe { (*(*self.stack.get()).coro.get()).as_mut().unwrap_unchecked().enter() };
+        unsafe { Coro::enter((*self.stack.get()).coro.get()) };
         let fp = fp::control();
         if fp != self.fp.get() {
             self.fp.set(fp);
